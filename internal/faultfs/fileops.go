@@ -40,7 +40,7 @@ func (f *diskFile) Truncate(size int64) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	err := f.writableLocked()
-	if err == syscall.EBADF || size < 0 {
+	if err == syscall.EBADF || err == nil && size < 0 {
 		err = syscall.EINVAL
 	}
 	if err == nil {
@@ -116,10 +116,14 @@ func (f *diskFile) list(op string, count int) ([]*info, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.node.mu.RLock()
-	err := f.liveLocked()
+	err, linked := f.liveLocked(), f.node.linked
 	f.node.mu.RUnlock()
-	if err == nil && !f.node.dir {
+	switch {
+	case err != nil:
+	case !f.node.dir:
 		err = syscall.ENOTDIR
+	case !linked:
+		err = syscall.ENOENT
 	}
 	if err != nil {
 		return nil, pathError(op, f.name, err)

@@ -117,32 +117,35 @@ func (d *Disk) Rename(oldname, newname string) error {
 	return nil
 }
 
+// renameLocked checks in the order of os.Rename and the kernel behind it, so that the same error wins.
 func (d *Disk) renameLocked(from, to string) error {
-	n, err := d.findLocked(from)
+	if old, err := d.findLocked(to); err == nil && old.dir {
+		if _, err := d.findLocked(from); err != nil {
+			return err
+		}
+		return syscall.EEXIST
+	}
+	if from == "/" {
+		return syscall.EBUSY
+	}
+	src, err := d.slotLocked(from)
 	if err != nil {
 		return err
-	}
-	old, err := d.findLocked(to)
-	switch {
-	case err == nil && old.dir:
-		return syscall.EEXIST
-	case from == "/":
-		return syscall.EBUSY
-	case from == to:
-		return nil
-	case strings.HasPrefix(to, from+"/") && n.dir:
-		return syscall.EINVAL
 	}
 	dst, err := d.slotLocked(to)
 	if err != nil {
 		return err
 	}
-	if old != nil && n.dir {
+	n, old := src.node(), dst.node()
+	switch {
+	case n == nil:
+		return syscall.ENOENT
+	case n == old:
+		return nil
+	case n.dir && strings.HasPrefix(to, from+"/"):
+		return syscall.EINVAL
+	case n.dir && old != nil:
 		return syscall.ENOTDIR
-	}
-	src, err := d.slotLocked(from)
-	if err != nil {
-		return err
 	}
 	if old != nil {
 		d.unlinkLocked(dst, old)

@@ -1,0 +1,95 @@
+package rpc
+
+import (
+	"bufio"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+)
+
+const (
+	// DefaultMaxFrame is Hadoop's bound on the length of a frame.
+	DefaultMaxFrame = 128 << 20
+
+	readBuffer   = 4 << 10  // of each connection; what is longer is read past it
+	pooledBuffer = 64 << 10 // longer buffers are left to the garbage collector
+	frameStep    = 1 << 20  // a long frame gets memory in steps, as its bytes arrive
+)
+
+// lengthError reports a frame length that no peer may send.
+type lengthError struct {
+	length int32
+	limit  int
+}
+
+func (e *lengthError) Error() string {
+	return fmt.Sprintf("rpc: frame length %d is not in 0..%d", e.length, e.limit)
+}
+
+// buffers is a pool of byte slices.
+type buffers struct{ pool sync.Pool }
+
+func (p *buffers) get() *[]byte {
+	if b, ok := p.pool.Get().(*[]byte); ok {
+		return b
+	}
+	return new([]byte)
+}
+
+func (p *buffers) put(b *[]byte) {
+	if cap(*b) <= pooledBuffer {
+		*b = (*b)[:0]
+		p.pool.Put(b)
+	}
+}
+
+// readFrame reads one frame into buf, grown as needed. io.EOF means that the stream ended between two frames.
+func readFrame(r *bufio.Reader, buf []byte, limit int) ([]byte, error) {
+	var head [4]byte
+	if err := readHead(r, &head); err != nil {
+		return buf, err
+	}
+	return readBody(r, buf, int32(binary.BigEndian.Uint32(head[:])), limit)
+}
+
+// readHead reads the four bytes that lead a frame.
+func readHead(r *bufio.Reader, head *[4]byte) error {
+	b, err := r.Peek(len(head))
+	if err == io.EOF && len(b) > 0 {
+		err = io.ErrUnexpectedEOF
+	}
+	copy(head[:], b)
+	_, _ = r.Discard(len(b)) // they are in the buffer
+	return err
+}
+
+// readBody reads the length bytes of a frame.
+func readBody(r *bufio.Reader, buf []byte, length int32, limit int) ([]byte, error) {
+	if length < 0 || int(length) > limit {
+		return buf, &lengthError{length, limit}
+	}
+	n := int(length)
+	for buf = buf[:0]; len(buf) < n; {
+		have := len(buf)
+		step := min(n-have, max(have, frameStep))
+		buf = slices.Grow(buf, step)[:have+step]
+		if _, err := io.ReadFull(r, buf[have:]); err != nil {
+			if err == io.EOF {
+				err = io.ErrUnexpectedEOF
+			}
+			return buf, err
+		}
+	}
+	return buf, nil
+}
+
+// beginFrame leaves room for the length that endFrame fills in.
+func beginFrame(b []byte) []byte { return append(b, 0, 0, 0, 0) }
+
+// endFrame writes the length of the frame that began at start.
+func endFrame(b []byte, start int) []byte {
+	binary.BigEndian.PutUint32(b[start:], uint32(len(b)-start-4))
+	return b
+}

@@ -125,11 +125,12 @@ func (a *Ack) parse(b []byte) error {
 	seen := false
 	for len(b) > 0 {
 		num, typ, n := protowire.ConsumeTag(b)
-		if n < 0 {
-			return malformed("ack: %v", protowire.ParseError(n))
+		if n < 0 || !num.IsValid() {
+			return malformed("ack: expected a field, read %x", head(b))
 		}
 		b = b[n:]
 		var v uint64
+		field := num // 0 once there is nothing left to do
 		switch {
 		case typ == protowire.VarintType:
 			v, n = protowire.ConsumeVarint(b)
@@ -139,21 +140,21 @@ func (a *Ack) parse(b []byte) error {
 			if err := a.parseList(num, list); err != nil {
 				return err
 			}
-			num = 0
+			field = 0
 		default:
-			num, n = 0, protowire.ConsumeFieldValue(num, typ, b)
+			field, n = 0, protowire.ConsumeFieldValue(num, typ, b)
 		}
 		if n < 0 {
-			return malformed("ack: %v", protowire.ParseError(n))
+			return malformed("ack: field %d: %v", num, protowire.ParseError(n))
 		}
 		b = b[n:]
-		switch num {
+		switch field {
 		case 1:
 			a.Seqno, seen = protowire.DecodeZigZag(v), true
 		case 3:
 			a.DownstreamAckTime = int64(v)
 		default:
-			a.add(num, v)
+			a.add(field, v)
 		}
 	}
 	if !seen {

@@ -32,6 +32,9 @@ func (e *ChecksumError) Error() string {
 
 // ChecksumOf gives the Checksum of a message, or says what is wrong with it.
 func ChecksumOf(p *hdfspb.ChecksumProto) (Checksum, error) {
+	if t := p.GetType(); t < 0 || t > hdfspb.ChecksumTypeProto(dfs.ChecksumCRC32C) {
+		return Checksum{}, badType(int(t))
+	}
 	c := Checksum{Type: dfs.ChecksumType(p.GetType()), BytesPerChunk: int(p.GetBytesPerChecksum())}
 	return c, c.Check()
 }
@@ -45,13 +48,15 @@ func (c Checksum) Proto() *hdfspb.ChecksumProto {
 // Check says what is wrong with c: an unknown type, or chunks without a size.
 func (c Checksum) Check() error {
 	if c.Type > dfs.ChecksumCRC32C {
-		return malformed("checksum: expected type 0, 1 or 2, read %d", c.Type)
+		return badType(int(c.Type))
 	}
 	if c.BytesPerChunk <= 0 || c.BytesPerChunk > maxBytesPerChunk {
 		return malformed("checksum: expected 1 to %d bytes per chunk, read %d", maxBytesPerChunk, c.BytesPerChunk)
 	}
 	return nil
 }
+
+func badType(t int) error { return malformed("checksum: expected type 0, 1 or 2, read %d", t) }
 
 // Size is the length of one sum.
 func (c Checksum) Size() int { return c.Type.Size() }

@@ -47,6 +47,9 @@ func NewComposer(t dfs.ChecksumType) (*Composer, error) {
 // Sum is the CRC of all pieces so far, 0 of none.
 func (c *Composer) Sum() uint32 { return c.sum }
 
+// AppendSum appends Sum as it travels.
+func (c *Composer) AppendSum(b []byte) []byte { return binary.BigEndian.AppendUint32(b, c.sum) }
+
 // Add appends a piece of n bytes with that CRC.
 func (c *Composer) Add(sum uint32, n int64) {
 	if n <= 0 {

@@ -95,11 +95,12 @@ func (h *Header) parseFields(b []byte) error {
 	var seen uint
 	for len(b) > 0 {
 		num, typ, n := protowire.ConsumeTag(b)
-		if n < 0 {
-			return malformed("packet header: %v", protowire.ParseError(n))
+		if n < 0 || !num.IsValid() {
+			return malformed("packet header: expected a field, read %x", head(b))
 		}
 		b = b[n:]
 		var v uint64
+		field := num // 0 for one that is not ours
 		switch {
 		case num <= 2 && typ == protowire.Fixed64Type:
 			v, n = protowire.ConsumeFixed64(b)
@@ -110,14 +111,14 @@ func (h *Header) parseFields(b []byte) error {
 		case (num == 3 || num == 5) && typ == protowire.VarintType:
 			v, n = protowire.ConsumeVarint(b)
 		default:
-			num, n = 0, protowire.ConsumeFieldValue(num, typ, b)
+			field, n = 0, protowire.ConsumeFieldValue(num, typ, b)
 		}
 		if n < 0 {
 			return malformed("packet header: field %d: %v", num, protowire.ParseError(n))
 		}
 		b = b[n:]
-		seen |= 1 << num
-		switch num {
+		seen |= 1 << field
+		switch field {
 		case 1:
 			h.Offset = int64(v)
 		case 2:
@@ -135,3 +136,6 @@ func (h *Header) parseFields(b []byte) error {
 	}
 	return nil
 }
+
+// head is as much of b as an error shows.
+func head(b []byte) []byte { return b[:min(len(b), 16)] }

@@ -1,0 +1,43 @@
+// Package editlog makes a deterministic state machine durable: a Journal orders its ops, writes them to a log, applies
+// them and answers. Local keeps the log and images of the state in one directory of any afero file system.
+//
+// Nouns: an Op is one edit. A batch is the ops that wait together; it is written as one record and synced once. A
+// segment is a file of records. An image is a file with the whole state. A checkpoint writes an image and removes the
+// segments that it makes superfluous.
+//
+// # Layout of the directory
+//
+//	in_use.lock                     locked by the process that has the journal open; names it
+//	current/VERSION                 text, key=value: format, Identity, checksum
+//	current/edits_<first>-<last>    a closed segment; first and last are transaction ids
+//	current/edits_inprogress_<first>
+//	current/fsimage_<txid>          the state after txid
+//	current/*.tmp                   not finished: removed at the next start
+//
+// Ops are numbered from 1 (seq) besides: an op may take no transaction id, or several. All integers are big-endian,
+// all checksums CRC-32C.
+//
+//	segment   magic "MDFSEDIT", u32 version, u32 checksum of Identity, u64 seq of the first op, u64 txid before it,
+//	          u32 checksum; then records; at last, once closed, the end mark: a record without ops
+//	record    u32 length of body, u32 checksum of body, u64 seq of the first op, u64 durable, u32 ops, u32 checksum
+//	          of these, of the segment's checksum and of the record's offset; then the body
+//	body      each op, preceded by its length as uvarint
+//	image     magic "MDFSIMAG", u32 version, u32 checksum of Identity, u64 seq of the last op, u64 txid, u32 checksum;
+//	          then chunks: u32 length, u32 checksum that goes on from the one before, bytes; an empty chunk ends it
+//
+// # What a crash leaves, and what is damage
+//
+// durable is the offset up to which the segment had been synced when the record was written. So a reader can tell
+// the two apart: bytes in the last segment that are no record, with no later record that was written when they were
+// durable already, are the trace of a crash. They were not acknowledged by a mode that syncs first; they are cut off with
+// a log line. Anything else, in a closed segment or before, is a *CorruptError.
+//
+// A segment is created with its header and directory entry durable; it is closed by the end mark, a sync and a rename.
+// An image is written under another name, synced and renamed, after the log up to there was synced. Files are
+// removed last. So each step of a checkpoint leaves a directory that loads.
+//
+// # Goroutines
+//
+// OpenLocal starts two: the committer, which alone writes the log and calls the state machine, and one that makes
+// overdue checkpoints. Close and Kill end both before they return.
+package editlog

@@ -14,12 +14,11 @@ type Counts struct {
 
 // counts are the counters behind Counts.
 type counts struct {
-	open, opened, read, written, syncs atomic.Int64
+	opened, read, written, syncs atomic.Int64
 }
 
 func (c *counts) load() Counts {
 	return Counts{
-		OpenFiles:    c.open.Load(),
 		Opened:       c.opened.Load(),
 		BytesRead:    c.read.Load(),
 		BytesWritten: c.written.Load(),
@@ -31,5 +30,8 @@ func (c *counts) load() Counts {
 func (d *Disk) Counts() Counts {
 	c := d.counts.load()
 	c.Memory = d.pool.held()
+	d.mu.RLock()
+	c.OpenFiles = d.life.open.Load()
+	d.mu.RUnlock()
 	return c
 }

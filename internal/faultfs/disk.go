@@ -35,10 +35,11 @@ type Disk struct {
 	pool    pool
 	counts  counts
 
-	epoch atomic.Int64 // number of power losses; handles of an earlier one are dead
-
-	mu   sync.RWMutex // guards the tree: every node's children
-	root *node
+	mu      sync.RWMutex // guards the tree: every node's children
+	root    *node
+	journal journal
+	orphans map[*node]struct{} // files without name that are open
+	life    *life
 }
 
 var _ afero.Fs = (*Disk)(nil)
@@ -60,6 +61,8 @@ func NewDisk(o Options) *Disk {
 		d.pool.bound = 256 << 20
 	}
 	d.root = newDir(0o755)
+	d.orphans = make(map[*node]struct{})
+	d.life = new(life)
 	return d
 }
 
@@ -68,6 +71,12 @@ func (d *Disk) Name() string { return d.name }
 
 // Space is the disk's capacity.
 func (d *Disk) Space() *Space { return d.space }
+
+// life is the time between two power losses, to which a handle belongs.
+type life struct {
+	dead atomic.Bool
+	open atomic.Int64 // handles
+}
 
 func newDir(perm fs.FileMode) *node {
 	return &node{dir: true, linked: true, mode: perm & permBits, mtime: time.Now(), children: make(map[string]*node)}

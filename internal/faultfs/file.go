@@ -15,12 +15,12 @@ import (
 // diskFile is a handle on a file or directory of a Disk. ReadAt calls run side by side; a write excludes the others
 // of the same file for as long as the copy takes.
 type diskFile struct {
-	disk  *Disk
-	node  *node
-	name  string // as it was opened
-	path  string
-	flag  int
-	epoch int64
+	disk *Disk
+	node *node
+	life *life
+	name string // as it was opened
+	path string
+	flag int
 
 	closed bool // guarded by node.mu
 
@@ -36,7 +36,7 @@ func (f *diskFile) liveLocked() error {
 	switch {
 	case f.closed:
 		return fs.ErrClosed
-	case f.epoch != f.disk.epoch.Load():
+	case f.life.dead.Load():
 		return syscall.EIO
 	}
 	return nil
@@ -73,17 +73,21 @@ func (f *diskFile) Name() string { return f.name }
 func (f *diskFile) Close() error {
 	n := f.node
 	n.mu.Lock()
-	defer n.mu.Unlock()
 	if f.closed {
+		n.mu.Unlock()
 		return pathError("close", f.name, fs.ErrClosed)
 	}
 	f.closed = true
-	if f.epoch != f.disk.epoch.Load() {
-		return nil
+	last := false
+	if !f.life.dead.Load() {
+		f.life.open.Add(-1)
+		n.opens--
+		last = n.opens == 0 && !n.linked
 	}
-	f.disk.counts.open.Add(-1)
-	n.opens--
-	f.disk.reapLocked(n)
+	n.mu.Unlock()
+	if last {
+		f.disk.reap(n)
+	}
 	return nil
 }
 

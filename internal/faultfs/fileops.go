@@ -66,17 +66,22 @@ func (f *diskFile) Truncate(size int64) error {
 // Sync makes the file as it is now, and the names that lead to it, survive a power loss. Of a directory it makes the
 // entries survive.
 func (f *diskFile) Sync() error {
-	n := f.node
+	n, d := f.node, f.disk
+	d.mu.Lock()
 	n.mu.Lock()
 	err := f.liveLocked()
 	if err == nil && !n.dir {
-		n.syncLocked(&f.disk.pool)
+		n.syncLocked(&d.pool)
 	}
 	n.mu.Unlock()
+	if err == nil {
+		d.syncLocked(n)
+	}
+	d.mu.Unlock()
 	if err != nil {
 		return pathError("sync", f.name, err)
 	}
-	f.disk.counts.syncs.Add(1)
+	d.counts.syncs.Add(1)
 	return nil
 }
 

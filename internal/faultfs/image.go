@@ -2,7 +2,7 @@ package faultfs
 
 // stashLocked moves extent i to the image when it holds synced bytes at or behind at, and leaves a hole.
 func (n *node) stashLocked(i int, at int64) bool {
-	if max(at, int64(i)*extentSize) >= n.synced {
+	if n.discard || max(at, int64(i)*extentSize) >= n.synced {
 		return false
 	}
 	if _, ok := n.saved[i]; ok {

@@ -22,7 +22,7 @@ func (d *Disk) Mkdir(name string, perm fs.FileMode) error {
 	if s.node() != nil {
 		return pathError("mkdir", name, syscall.EEXIST)
 	}
-	d.linkLocked(s, newDir(perm))
+	d.recordLocked(&change{to: s, node: newDir(perm)})
 	return nil
 }
 
@@ -38,7 +38,7 @@ func (d *Disk) MkdirAll(name string, perm fs.FileMode) error {
 		next := n.children[elem]
 		if next == nil {
 			next = newDir(perm)
-			d.linkLocked(slot{n, elem}, next)
+			d.recordLocked(&change{to: slot{n, elem}, node: next})
 		}
 		if !next.dir {
 			return pathError("mkdir", strings.TrimSuffix(p, "/"+rest), syscall.ENOTDIR)
@@ -66,7 +66,7 @@ func (d *Disk) Remove(name string) error {
 	case len(n.children) > 0:
 		return pathError("remove", name, syscall.ENOTEMPTY)
 	default:
-		d.unlinkLocked(s, n)
+		d.recordLocked(&change{from: s, node: n})
 	}
 	return nil
 }
@@ -92,7 +92,7 @@ func (d *Disk) RemoveAll(name string) error {
 	}
 	if n := s.node(); n != nil {
 		d.emptyLocked(n)
-		d.unlinkLocked(s, n)
+		d.recordLocked(&change{from: s, node: n})
 	}
 	return nil
 }
@@ -102,7 +102,7 @@ func (d *Disk) emptyLocked(n *node) {
 	for _, name := range n.namesLocked() {
 		c := n.children[name]
 		d.emptyLocked(c)
-		d.unlinkLocked(slot{n, name}, c)
+		d.recordLocked(&change{from: slot{n, name}, node: c})
 	}
 }
 
@@ -147,12 +147,7 @@ func (d *Disk) renameLocked(from, to string) error {
 	case n.dir && old != nil:
 		return syscall.ENOTDIR
 	}
-	if old != nil {
-		d.unlinkLocked(dst, old)
-	}
-	delete(src.dir.children, src.name)
-	src.dir.touch()
-	d.linkLocked(dst, n)
+	d.recordLocked(&change{from: src, to: dst, node: n, old: old})
 	return nil
 }
 

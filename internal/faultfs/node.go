@@ -14,7 +14,11 @@ type node struct {
 	dir     bool
 	discard bool // keeps the length, drops the bytes
 
-	children map[string]*node // of a directory; guarded by Disk.mu
+	// Guarded by Disk.mu.
+	children map[string]*node // of a directory
+	changes  int              // changes in the journal that are about this node or its entries
+	born     *change          // the one that made it, while in the journal
+	held     bool             // has lost its name by a change in the journal
 
 	mu      sync.RWMutex
 	mode    fs.FileMode
@@ -23,6 +27,7 @@ type node struct {
 	extents [][]byte
 	opens   int
 	linked  bool // has a name in the tree
+	reaped  bool // kept only because a power loss may bring it back; not charged
 	image        // what is safe from a power loss
 }
 
@@ -127,18 +132,31 @@ func (n *node) truncateLocked(pool *pool, size int64) {
 	for i := keep; i < len(n.extents); i++ {
 		n.stashLocked(i, size)
 	}
-	if keep < len(n.extents) {
+	n.size = size
+	n.trimLocked(pool)
+}
+
+// trimLocked frees the extents behind the file's end.
+func (n *node) trimLocked(pool *pool) {
+	if keep := int((n.size + extentSize - 1) / extentSize); keep < len(n.extents) {
 		pool.put(n.extents[keep:]...)
 		clear(n.extents[keep:])
 		n.extents = n.extents[:keep]
 	}
-	n.size = size
+}
+
+// memory is about what the bytes of the file cost.
+func (n *node) memory() int64 {
+	if n.discard {
+		return 0
+	}
+	return max(n.size, n.synced)
 }
 
 // dropLocked frees all bytes.
 func (n *node) dropLocked(pool *pool) {
 	pool.put(n.extents...)
 	n.extents = nil
-	n.size = 0
+	n.size, n.reaped = 0, false
 	n.forgetLocked(pool)
 }

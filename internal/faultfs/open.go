@@ -21,59 +21,60 @@ func (d *Disk) Open(name string) (afero.File, error) { return d.OpenFile(name, o
 
 // OpenFile opens a file with the flags of package os.
 func (d *Disk) OpenFile(name string, flag int, perm fs.FileMode) (afero.File, error) {
-	p := clean(name)
-	n, err := d.openNode(p, flag, perm)
-	if err != nil {
+	f := &diskFile{disk: d, name: name, path: clean(name), flag: flag}
+	if err := f.open(perm); err != nil {
 		return nil, pathError("open", name, err)
 	}
-	d.counts.open.Add(1)
-	d.counts.opened.Add(1)
-	return &diskFile{disk: d, node: n, name: name, path: p, flag: flag, epoch: d.epoch.Load()}, nil
+	return f, nil
 }
 
-// openNode finds or makes the node and counts the handle.
-func (d *Disk) openNode(p string, flag int, perm fs.FileMode) (*node, error) {
-	if flag&os.O_CREATE == 0 {
+// open finds or makes the node.
+func (f *diskFile) open(perm fs.FileMode) error {
+	d := f.disk
+	if f.flag&os.O_CREATE == 0 {
 		d.mu.RLock()
 		defer d.mu.RUnlock()
-		n, err := d.findLocked(p)
+		n, err := d.findLocked(f.path)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		return n, d.holdLocked(n, flag)
+		return f.holdLocked(n)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if p == "/" {
-		return nil, syscall.EISDIR
+	if f.path == "/" {
+		return syscall.EISDIR
 	}
-	s, err := d.slotLocked(p)
+	s, err := d.slotLocked(f.path)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	n := s.node()
 	switch {
 	case n == nil:
-		n = &node{mode: perm & permBits, mtime: time.Now(), linked: true, opens: 1, discard: d.discard(p)}
-		d.linkLocked(s, n)
-		return n, nil
-	case flag&os.O_EXCL != 0:
-		return nil, syscall.EEXIST
+		n = &node{mode: perm & permBits, mtime: time.Now(), linked: true, discard: d.discard(f.path)}
+		d.recordLocked(&change{to: s, node: n})
+	case f.flag&os.O_EXCL != 0:
+		return syscall.EEXIST
 	case n.dir:
-		return nil, syscall.EISDIR
-	}
-	return n, d.holdLocked(n, flag)
-}
-
-// holdLocked counts a handle on a node that exists.
-func (d *Disk) holdLocked(n *node, flag int) error {
-	if n.dir && flag&(accessMode|os.O_TRUNC) != 0 {
 		return syscall.EISDIR
 	}
+	return f.holdLocked(n)
+}
+
+// holdLocked makes f a handle on n; Disk.mu is held, at least for reading.
+func (f *diskFile) holdLocked(n *node) error {
+	if n.dir && f.flag&(accessMode|os.O_TRUNC) != 0 {
+		return syscall.EISDIR
+	}
+	d := f.disk
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.opens++
-	if flag&os.O_TRUNC != 0 && n.size > 0 {
+	f.node, f.life = n, d.life
+	f.life.open.Add(1)
+	d.counts.opened.Add(1)
+	if f.flag&os.O_TRUNC != 0 && n.size > 0 {
 		d.space.force(-n.size)
 		n.truncateLocked(&d.pool, 0)
 		n.mtime = time.Now()

@@ -53,28 +53,3 @@ func (d *Disk) slotLocked(name string) (slot, error) {
 	}
 	return slot{dir, name[i+1:]}, nil
 }
-
-// linkLocked puts a node under a name that is free.
-func (d *Disk) linkLocked(s slot, n *node) {
-	s.dir.children[s.name] = n
-	s.dir.touch()
-}
-
-// unlinkLocked takes a node from its name. Its bytes go when nobody has it open.
-func (d *Disk) unlinkLocked(s slot, n *node) {
-	delete(s.dir.children, s.name)
-	s.dir.touch()
-	n.mu.Lock()
-	n.linked = false
-	d.reapLocked(n)
-	n.mu.Unlock()
-}
-
-// reapLocked gives back what a file without name and without handles holds; n.mu is held.
-func (d *Disk) reapLocked(n *node) {
-	if n.linked || n.opens > 0 || n.dir {
-		return
-	}
-	d.space.force(-n.size)
-	n.dropLocked(&d.pool)
-}

@@ -1,0 +1,91 @@
+package blocks
+
+import (
+	"time"
+
+	"github.com/minidfs/go-minidfs/internal/dfs"
+)
+
+// ReceivedStatus is what has happened to a replica, numbered as on the wire.
+type ReceivedStatus uint8
+
+// The events of an incremental report.
+const (
+	StatusReceiving ReceivedStatus = iota + 1 // a client has begun to write it
+	StatusReceived                            // it is finalized
+	StatusDeleted
+)
+
+// Received is one event of an incremental report.
+type Received struct {
+	Block      dfs.Block
+	Status     ReceivedStatus
+	DeleteHint string // uuid of the datanode whose replica this one is to replace
+}
+
+// IncrementalReport takes in what has changed on one storage, in order.
+func (m *Manager) IncrementalReport(r Registration, st Storage, events []Received, now time.Time) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n, err := m.senderLocked(r, "incremental block report")
+	if err != nil {
+		return err
+	}
+	s := m.storageLocked(n, st)
+	for _, e := range events {
+		switch e.Status {
+		case StatusReceiving:
+			m.hearAndSettleLocked(s, Replica{Block: e.Block, State: dfs.ReplicaRBW})
+		case StatusReceived:
+			n.scheduled.remove(s.report.Type)
+			if b := m.hearAndSettleLocked(s, Replica{Block: e.Block, State: dfs.ReplicaFinalized}); b != nil && e.DeleteHint != "" {
+				m.moveLocked(b, s, e.DeleteHint)
+			}
+		case StatusDeleted:
+			m.deletedLocked(s, e.Block)
+		default:
+			m.o.Logger.Warn("incremental report of an unknown kind", "node", n.reg.XferAddr(), "block", e.Block, "status", e.Status)
+		}
+	}
+	m.checkSafeModeLocked(now)
+	return nil
+}
+
+func (m *Manager) hearAndSettleLocked(s *storage, rep Replica) *block {
+	b := m.hearLocked(s, rep)
+	if b != nil {
+		m.settleLocked(b)
+	}
+	return b
+}
+
+// deletedLocked takes in that storage s does not hold the block any more, in that generation stamp.
+func (m *Manager) deletedLocked(s *storage, gone dfs.Block) {
+	m.dropEarlyLocked(s, gone)
+	if gen, ok := s.node.deletions.gen(gone.ID); ok && gen <= gone.GenStamp {
+		m.forgetDeletionLocked(s.node, gone.ID)
+	}
+	b := m.blocks[gone.ID]
+	if b == nil {
+		return
+	}
+	if i := b.at(s.node); i >= 0 && b.replicas[i].storage == s && b.replicas[i].gen <= gone.GenStamp {
+		m.dropReplicaLocked(b, i)
+		m.settleLocked(b)
+	}
+}
+
+// moveLocked deletes the replica of b on the datanode that hint names, because the one on to has replaced it: only when
+// there are more than the file asks for and every count is to be trusted.
+func (m *Manager) moveLocked(b *block, to *storage, hint string) {
+	from := m.nodes[hint]
+	if from == nil || from == to.node || b.state != dfs.BlockComplete || !m.mayDeleteLocked(b) {
+		return
+	}
+	i := b.at(from)
+	if lives, _ := b.count(); i < 0 || lives <= int(b.replication) || b.standing(&b.replicas[i]) != live {
+		return
+	}
+	m.discardLocked(b, i)
+	m.settleLocked(b)
+}

@@ -1,0 +1,164 @@
+package blocks
+
+import (
+	"github.com/minidfs/go-minidfs/internal/dfs"
+)
+
+// deletions are the replicas that a datanode is to delete, oldest first.
+type deletions struct {
+	gens  map[dfs.BlockID]dfs.GenStamp
+	order []dfs.Block // may name blocks that are in gens no more, or under another stamp
+}
+
+func (d *deletions) len() int { return len(d.gens) }
+
+func (d *deletions) gen(id dfs.BlockID) (dfs.GenStamp, bool) {
+	gen, ok := d.gens[id]
+	return gen, ok
+}
+
+// add queues b and reports whether its block was not queued yet.
+func (d *deletions) add(b dfs.Block) bool {
+	gen, queued := d.gens[b.ID]
+	if queued && gen >= b.GenStamp {
+		return false
+	}
+	if d.gens == nil {
+		d.gens = map[dfs.BlockID]dfs.GenStamp{}
+	}
+	d.gens[b.ID] = b.GenStamp
+	d.order = append(d.order, b)
+	return !queued
+}
+
+// take removes and returns up to limit replicas.
+func (d *deletions) take(limit int) []dfs.Block {
+	var out []dfs.Block
+	for len(d.order) > 0 && len(out) < limit {
+		b := d.order[0]
+		d.order = d.order[1:]
+		if gen, ok := d.gens[b.ID]; ok && gen == b.GenStamp {
+			delete(d.gens, b.ID)
+			out = append(out, b)
+		}
+	}
+	if len(d.gens) == 0 {
+		*d = deletions{}
+	}
+	return out
+}
+
+// keep drops those whose block is not to be deleted any more, and returns how many.
+func (d *deletions) keep(wanted func(dfs.BlockID) bool) int {
+	before := len(d.gens)
+	for id := range d.gens {
+		if !wanted(id) {
+			delete(d.gens, id)
+		}
+	}
+	return before - len(d.gens)
+}
+
+// clear drops all, and returns how many.
+func (d *deletions) clear() int {
+	n := len(d.gens)
+	*d = deletions{}
+	return n
+}
+
+// deleteLocked queues a replica on n for deletion.
+func (m *Manager) deleteLocked(n *node, b dfs.Block) {
+	if n.alive && n.deletions.add(b) {
+		m.tally.deletions++
+	}
+}
+
+// forgetDeletionLocked takes a block off n's queue.
+func (m *Manager) forgetDeletionLocked(n *node, id dfs.BlockID) {
+	delete(n.deletions.gens, id)
+	m.tally.deletions--
+}
+
+// takeDeletionsLocked returns what n is to delete now.
+func (m *Manager) takeDeletionsLocked(n *node) []dfs.Block {
+	if n.deletions.len() == 0 {
+		return nil
+	}
+	out := n.deletions.take(m.o.MaxInvalidate)
+	m.tally.deletions -= len(out)
+	return out
+}
+
+// discardLocked deletes the i-th replica of b.
+func (m *Manager) discardLocked(b *block, i int) {
+	r := b.replicas[i]
+	m.deleteLocked(r.storage.node, dfs.Block{ID: b.ID, GenStamp: r.gen, Len: r.len})
+	m.dropReplicaLocked(b, i)
+}
+
+// mayDeleteLocked reports whether the number of live replicas of b is to be trusted far enough to delete another one:
+// this namenode is the active, start-up is over, and all their storages have reported to it.
+func (m *Manager) mayDeleteLocked(b *block) bool {
+	if !m.active || m.safe.startingUp() {
+		return false
+	}
+	for i := range b.replicas {
+		if !b.replicas[i].storage.fresh {
+			return false
+		}
+	}
+	return true
+}
+
+// dropCorruptLocked deletes corrupt replicas of b where HDFS does: there are enough good ones, or more of both than the
+// file asks for, or they only missed the end of a write. The last copy is never deleted.
+func (m *Manager) dropCorruptLocked(b *block, lives, corrupts int) {
+	safe := lives >= m.o.MinReplication
+	all := safe && (lives >= int(b.replication) || lives+corrupts > int(b.replication))
+	for i := len(b.replicas) - 1; i >= 0; i-- {
+		r := &b.replicas[i]
+		if b.standing(r) != corrupt || !all && !(safe && r.gen < b.GenStamp) {
+			continue
+		}
+		if !m.mayDeleteLocked(b) {
+			m.postponed[b.ID] = struct{}{}
+			return
+		}
+		m.discardLocked(b, i)
+	}
+}
+
+// settlePostponedLocked looks again at blocks whose corrupt replicas had to wait.
+func (m *Manager) settlePostponedLocked() {
+	for id := range m.postponed {
+		delete(m.postponed, id)
+		if b := m.blocks[id]; b != nil {
+			m.settleLocked(b)
+		}
+	}
+}
+
+// BadReplica is a replica that a reader or a scanner has found corrupt.
+type BadReplica struct {
+	Block dfs.Block
+	Ref   Ref
+}
+
+// BadBlocks takes in that replicas are corrupt. Those of unknown blocks, or not known to be there, are ignored.
+func (m *Manager) BadBlocks(bad []BadReplica) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, br := range bad {
+		b, n := m.blocks[br.Block.ID], m.nodes[br.Ref.UUID]
+		if b == nil || n == nil {
+			continue
+		}
+		i := b.at(n)
+		if i < 0 || b.replicas[i].gen > br.Block.GenStamp {
+			continue
+		}
+		m.o.Logger.Warn("corrupt replica reported", "block", b.Block, "node", n.reg.XferAddr())
+		b.replicas[i].bad = true
+		m.settleLocked(b)
+	}
+}

@@ -1,0 +1,153 @@
+package blocks
+
+import (
+	"math/rand/v2"
+	"slices"
+
+	"github.com/minidfs/go-minidfs/internal/dfs"
+)
+
+// Locations are where a block is to be found.
+type Locations struct {
+	Block   dfs.Block
+	Targets []Target // the nearest first
+	Corrupt bool     // there are only corrupt replicas: all of them are listed
+}
+
+// SetExpected says on which storages a block is being written. A storage that the datanode does not have is taken for
+// another of its.
+func (m *Manager) SetExpected(id dfs.BlockID, pipeline []Ref) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	b := m.blocks[id]
+	if b == nil || b.state == dfs.BlockComplete {
+		return
+	}
+	uc := b.building()
+	first := len(uc.expected) == 0
+	uc.expected = make([]*storage, 0, len(pipeline))
+	for _, ref := range pipeline {
+		n := m.nodes[ref.UUID]
+		if n == nil {
+			continue
+		}
+		s := n.storage(ref.Storage)
+		if i := b.at(n); s == nil && i >= 0 {
+			s = b.replicas[i].storage
+		} else if s == nil && len(n.storages) > 0 {
+			s = n.storages[0]
+		}
+		if s == nil {
+			continue
+		}
+		uc.expected = append(uc.expected, s)
+		if first {
+			n.scheduled.add(s.report.Type)
+		}
+	}
+}
+
+// Finish says that a recovery has left finalized replicas of the block on these storages, as the datanode that led it
+// tells: their own reports may come later. It does nothing when the block has changed since.
+func (m *Manager) Finish(block dfs.Block, on []Ref) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, ref := range on {
+		n := m.nodes[ref.UUID]
+		if n == nil || !n.alive {
+			continue
+		}
+		s := n.storage(ref.Storage)
+		if b := m.blocks[block.ID]; s != nil && b != nil && b.Block == block {
+			m.hearAndSettleLocked(s, Replica{Block: block, State: dfs.ReplicaFinalized})
+		}
+	}
+}
+
+// holders are the storages that may hold a replica of an open block: the pipeline, and whoever else has reported one.
+func (b *block) holders() []*storage {
+	var out []*storage
+	if b.uc != nil {
+		for _, s := range b.uc.expected {
+			if !s.node.alive {
+				continue
+			}
+			if i := b.at(s.node); i >= 0 {
+				s = b.replicas[i].storage
+			}
+			out = append(out, s)
+		}
+	}
+	for i := range b.replicas {
+		r := &b.replicas[i]
+		if b.state == dfs.BlockUnderConstruction && r.gen < b.GenStamp || b.standing(r) == corrupt || slices.Contains(out, r.storage) {
+			continue
+		}
+		out = append(out, r.storage)
+	}
+	return out
+}
+
+// Locate gives the locations of a block, sorted for a reader: its own machine first (a datanode's uuid, ip or host
+// name), then its rack, then the rest, equally near ones in turn; stale datanodes last.
+func (m *Manager) Locate(id dfs.BlockID, reader string) Locations {
+	rack := ""
+	if reader != "" {
+		rack = m.rackOf(reader)
+	}
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	b := m.blocks[id]
+	if b == nil {
+		return Locations{Block: dfs.Block{ID: id}}
+	}
+	loc := Locations{Block: b.Block}
+	if b.state != dfs.BlockComplete {
+		for _, s := range b.holders() {
+			loc.Targets = append(loc.Targets, s.target())
+		}
+	} else {
+		lives, corrupts := b.count()
+		loc.Corrupt = corrupts > 0 && corrupts == len(b.replicas)
+		if n := max(lives, len(b.replicas)*btoi(loc.Corrupt)); n > 0 {
+			loc.Targets = make([]Target, 0, n)
+		}
+		for i := range b.replicas {
+			if loc.Corrupt || b.standing(&b.replicas[i]) == live {
+				loc.Targets = append(loc.Targets, b.replicas[i].storage.target())
+			}
+		}
+	}
+	m.sort(loc.Targets, m.hostLocked(reader), rack)
+	return loc
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// sort puts the targets in the order in which a reader should try them.
+func (m *Manager) sort(targets []Target, reader *node, rack string) {
+	if len(targets) < 2 {
+		return
+	}
+	rnd := rand.New(rand.NewPCG(m.seed, m.turns.Add(1)))
+	rnd.Shuffle(len(targets), func(i, j int) { targets[i], targets[j] = targets[j], targets[i] })
+	if reader != nil {
+		rack = reader.location
+	}
+	weight := func(t Target) int {
+		w := 0
+		if rack != "" && (reader == nil || t.Node.UUID != reader.reg.UUID) {
+			w = distance(t.Node.Location, rack)
+		}
+		if t.Node.Liveness != Live {
+			w += 1 << 20
+		}
+		return w
+	}
+	slices.SortStableFunc(targets, func(a, b Target) int { return weight(a) - weight(b) })
+}

@@ -19,19 +19,18 @@ const (
 // serverConn is one connection of a server. One worker at a time has its reading; the fields before mu belong to that
 // worker, but for out and cancel, which any may use.
 type serverConn struct {
-	srv     *Server
-	nc      net.Conn
-	in      *bufio.Reader
-	remote  string
-	ctx     context.Context
-	cancel  context.CancelFunc
-	out     outbox
-	greeted bool // the connection header has come
-	sasl    bool // the peer asked for a SASL negotiation, which must come next
-	context bool // the connection context has come
-	user    string
-	real    string
-	client  []byte // the client id of the last call: most connections have one
+	srv        *Server
+	nc         net.Conn
+	in         *bufio.Reader
+	remote     string
+	ctx        context.Context
+	cancel     context.CancelFunc
+	out        outbox
+	greeted    bool // the connection header has come
+	auth       auth
+	identified bool // the connection context has come
+	user, real string
+	client     []byte // the client id of the last call: most connections have one
 
 	mu     sync.Mutex
 	calls  int

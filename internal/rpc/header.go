@@ -14,27 +14,23 @@ import (
 // The headers are read and written by hand: they are small, and every call carries two of them.
 
 const (
-	ipcVersion  = 9
-	authSimple  = 0x00
-	authSASL    = 0xDF
-	kindProto   = int32(hdfspb.RpcKindProto_RPC_PROTOCOL_BUFFER)
-	opFinal     = int32(hdfspb.RpcRequestHeaderProto_RPC_FINAL_PACKET)
-	idInvalid   = -2
-	idAuthError = -1
-	idContext   = -3
-	idPing      = -4
-	idSASL      = -33
-	noRetry     = -1 // a header without a retry count
+	ipcVersion = 9
+	authSimple = 0x00
+	authSASL   = 0xDF
+	kindProto  = int32(hdfspb.RpcKindProto_RPC_PROTOCOL_BUFFER)
+	opFinal    = int32(hdfspb.RpcRequestHeaderProto_RPC_FINAL_PACKET)
+	idContext  = -3
+	idPing     = -4
+	idSASL     = -33
+	noRetry    = -1 // a header without a retry count
 )
-
-var errTruncated = errors.New("message ends too early")
 
 // fields walks the fields of one message; f is given varints in v and byte strings in b.
 func fields(msg []byte, f func(num protowire.Number, typ protowire.Type, v uint64, b []byte)) error {
 	for len(msg) > 0 {
 		num, typ, n := protowire.ConsumeTag(msg)
 		if n < 0 {
-			return protowire.ParseError(n)
+			return errTruncated
 		}
 		msg = msg[n:]
 		var v uint64
@@ -48,7 +44,7 @@ func fields(msg []byte, f func(num protowire.Number, typ protowire.Type, v uint6
 			n = protowire.ConsumeFieldValue(num, typ, msg)
 		}
 		if n < 0 {
-			return protowire.ParseError(n)
+			return errTruncated
 		}
 		msg = msg[n:]
 		f(num, typ, v, b)
@@ -81,9 +77,9 @@ func (h *requestHeader) parse(msg []byte) error {
 	err := fields(msg, func(num protowire.Number, typ protowire.Type, v uint64, b []byte) {
 		switch {
 		case num == 1 && typ == protowire.VarintType:
-			h.kind = int32(v)
+			h.kind = enum(v, int32(hdfspb.RpcKindProto_RPC_PROTOCOL_BUFFER), h.kind)
 		case num == 2 && typ == protowire.VarintType:
-			h.op = int32(v)
+			h.op = enum(v, int32(hdfspb.RpcRequestHeaderProto_RPC_CLOSE_CONNECTION), h.op)
 		case num == 3 && typ == protowire.VarintType:
 			h.callID, hasID = int32(protowire.DecodeZigZag(v&0xFFFFFFFF)), true
 		case num == 4 && typ == protowire.BytesType:
@@ -98,17 +94,31 @@ func (h *requestHeader) parse(msg []byte) error {
 			})
 		}
 	})
-	switch {
-	case err != nil:
-		return err
-	case nested != nil:
-		return nested
-	case !hasID:
-		return errors.New("Message missing required fields: callId")
-	case !hasClient:
-		return errors.New("Message missing required fields: clientId")
+	if err == nil {
+		err = nested
 	}
-	return nil
+	if err == nil && (!hasID || !hasClient) {
+		err = errMissing(names(!hasID, "callId", !hasClient, "clientId"))
+	}
+	return err
+}
+
+// names picks the names that stand behind a true.
+func names(pairs ...any) (picked []string) {
+	for i := 0; i < len(pairs); i += 2 {
+		if pairs[i].(bool) {
+			picked = append(picked, pairs[i+1].(string))
+		}
+	}
+	return picked
+}
+
+// enum gives an enum's value; one that is unknown, above highest, counts as not sent.
+func enum(v uint64, highest, old int32) int32 {
+	if n := int32(v); n >= 0 && n <= highest {
+		return n
+	}
+	return old
 }
 
 // methodHeader is RequestHeaderProto. Its slices point into the frame.
@@ -131,7 +141,7 @@ func (h *methodHeader) parse(msg []byte) error {
 		}
 	})
 	if err == nil && (h.method == nil || h.protocol == nil || !hasVersion) {
-		err = errors.New("a required field is missing")
+		err = errMissing(names(h.method == nil, "methodName", h.protocol == nil, "declaringClassProtocolName", !hasVersion, "clientProtocolVersion"))
 	}
 	return err
 }

@@ -31,6 +31,7 @@ func toy(more ...Method) Protocol {
 			}
 			return &hdfspb.GetFileInfoResponseProto{Fs: fileStatus(req.GetSrc(), c.User)}, nil
 		}).Quick(),
+		Refuse("getBlockLocations", dfs.Errorf(dfs.ClassFileNotFound, "File does not exist: /absent")),
 		Handle("renewLease", func(context.Context, *Call, *hdfspb.RenewLeaseRequestProto) (*hdfspb.RenewLeaseResponseProto, error) {
 			return nil, nil
 		}),

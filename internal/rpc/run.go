@@ -7,7 +7,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/minidfs/go-minidfs/internal/dfs"
-	"github.com/minidfs/go-minidfs/internal/hdfspb"
 )
 
 // run carries out a call and answers it. It reports whether the reading of the connection is the caller's afterwards:
@@ -80,13 +79,7 @@ func (c *serverConn) invoke(call *Call) (resp proto.Message, err error) {
 func (c *Call) decode() (err error) {
 	if c.method.request != nil {
 		c.Request = c.method.request()
-		var body []byte
-		if body, _, err = cutDelimited(c.body); err == nil {
-			err = proto.Unmarshal(body, c.Request)
-		}
-		if err != nil {
-			err = &callError{codeServer, dfs.Errorf(dfs.ClassRPCServer, "%s: %v", c.Method, err)}
-		}
+		err = decodeNext(c.body, c.Request)
 	}
 	c.conn.srv.pool.put(c.frame)
 	c.body, c.frame = nil, nil
@@ -95,7 +88,7 @@ func (c *Call) decode() (err error) {
 
 // callError is an error with a code of its own.
 type callError struct {
-	code hdfspb.RpcResponseHeaderProto_RpcErrorCodeProto
+	code errorCode
 	*dfs.RemoteError
 }
 

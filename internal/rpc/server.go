@@ -16,21 +16,26 @@ type ServerOptions struct {
 	Logger   *slog.Logger // nil: discard
 	Hook     Hook         // nil: none
 	MaxFrame int          // bytes of the longest request, 0: DefaultMaxFrame
+
+	// Impersonate decides whether realUser may speak for user from the IP address remote. Nil: nobody may, as in a
+	// Hadoop without hadoop.proxyuser settings.
+	Impersonate func(realUser, user, remote string) bool
 }
 
 // Server carries the calls of its protocols on any number of listeners.
 type Server struct {
-	log       *slog.Logger
-	hook      Hook
-	maxFrame  int
-	protocols []Protocol
-	tables    map[string]*table // by the protocol's name
-	pool      buffers
-	ctx       context.Context // of every connection and call
-	cancel    context.CancelFunc
-	next      chan *serverConn // from a worker that has a call to run, to a parked worker
-	parked    atomic.Int32
-	workers   sync.WaitGroup // accepting goroutines and workers
+	log         *slog.Logger
+	hook        Hook
+	maxFrame    int
+	impersonate func(realUser, user, remote string) bool
+	protocols   []Protocol
+	tables      map[string]*table // by the protocol's name
+	pool        buffers
+	ctx         context.Context // of every connection and call
+	cancel      context.CancelFunc
+	next        chan *serverConn // from a worker that has a call to run, to a parked worker
+	parked      atomic.Int32
+	workers     sync.WaitGroup // accepting goroutines and workers
 
 	mu        sync.Mutex
 	closed    bool
@@ -51,7 +56,7 @@ const maxParked = 16
 // NewServer makes a server of protocols. Two protocols of one name, or two methods of one name in a protocol, are an error.
 func NewServer(o ServerOptions, protocols ...Protocol) (*Server, error) {
 	s := &Server{
-		log: o.Logger, hook: o.Hook, maxFrame: o.MaxFrame,
+		log: o.Logger, hook: o.Hook, maxFrame: o.MaxFrame, impersonate: o.Impersonate,
 		protocols: protocols,
 		tables:    make(map[string]*table),
 		next:      make(chan *serverConn),

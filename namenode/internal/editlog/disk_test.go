@@ -30,7 +30,7 @@ type disk struct {
 	stable  map[string]*node
 
 	trace  []string
-	keep   bool                               // trace
+	keep   bool                                // trace
 	fault  func(n int, op string) (int, error) // asked before each change; a write may leave so many bytes behind
 	count  int
 	locked bool // after a crash nothing changes any more

@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"slices"
 )
 
 const (
 	imageMagic     = "MDFSIMAG"
 	imageHeaderLen = 36
-	imageChunkLen  = 256 << 10
+	imageChunkLen  = 64 << 10
 )
 
 // An imageHeader begins an image: which state it holds.
@@ -43,17 +44,17 @@ func newImageWriter(w io.Writer, h imageHeader) (*imageWriter, error) {
 	if _, err := w.Write(b); err != nil {
 		return nil, err
 	}
-	return &imageWriter{w: w, sum: sum, buf: make([]byte, chunkHeaderLen, chunkHeaderLen+imageChunkLen)}, nil
+	return &imageWriter{w: w, sum: sum, buf: make([]byte, chunkHeaderLen, 512)}, nil
 }
 
 func (w *imageWriter) Write(p []byte) (int, error) {
 	written := 0
 	for len(p) > 0 {
-		n := min(len(p), cap(w.buf)-len(w.buf))
+		n := min(len(p), chunkHeaderLen+imageChunkLen-len(w.buf))
 		w.buf = append(w.buf, p[:n]...)
 		p = p[n:]
 		written += n
-		if len(w.buf) == cap(w.buf) {
+		if len(w.buf) == chunkHeaderLen+imageChunkLen {
 			if err := w.flush(); err != nil {
 				return written, err
 			}
@@ -156,9 +157,7 @@ func (r *imageReader) readChunk() ([]byte, error) {
 	if n > imageChunkLen {
 		return nil, fmt.Errorf("chunk of %d bytes cannot be", n)
 	}
-	if r.buf == nil {
-		r.buf = make([]byte, imageChunkLen)
-	}
+	r.buf = slices.Grow(r.buf[:0], int(n))
 	data := r.buf[:n]
 	if _, err := io.ReadFull(r.r, data); err != nil {
 		return nil, shortImage(err)

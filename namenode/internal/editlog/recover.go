@@ -98,7 +98,7 @@ func (r *recovery) checkImage(name string, txid uint64, whole bool) (imageHeader
 	corrupt := func(offset int64, err error) error {
 		return &CorruptError{File: r.path(name), Offset: offset, TxID: txid, Reason: err.Error()}
 	}
-	in, err := newImageReader(bufio.NewReaderSize(f, imageChunkLen))
+	in, err := newImageReader(bufio.NewReader(f))
 	if err != nil {
 		return imageHeader{}, corrupt(0, err)
 	}
@@ -123,7 +123,7 @@ func (r *recovery) restore(name string, h imageHeader) error {
 		return fmt.Errorf("editlog: cannot open %s: %w", r.path(name), err)
 	}
 	defer f.Close()
-	in, err := newImageReader(bufio.NewReaderSize(f, imageChunkLen))
+	in, err := newImageReader(bufio.NewReader(f))
 	if err == nil {
 		err = r.sm.Restore(in)
 	}

@@ -1,0 +1,171 @@
+package memnet
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"syscall"
+	"time"
+
+	"github.com/minidfs/go-minidfs/internal/dfs"
+)
+
+// connectTimeout is how long a dial without a deadline waits on a way that nothing passes, as on Linux.
+const connectTimeout = 127 * time.Second
+
+// Host is a node's view of the network. Dial and Listen are a dfs.DialFunc and a dfs.ListenFunc.
+type Host struct {
+	n    *Network
+	name string
+	ip   netip.Addr
+
+	dial   dfs.DialFunc // of a wrapped host; nil in memory
+	listen dfs.ListenFunc
+}
+
+// Name is the host's name, as verbs take it.
+func (h *Host) Name() string { return h.name }
+
+// IP is the host's address.
+func (h *Host) IP() string { return h.ip.String() }
+
+// Listen opens a listener; port 0 takes a free one.
+func (h *Host) Listen(network, addr string) (net.Listener, error) {
+	if h.listen != nil {
+		return h.listenWrapped(network, addr)
+	}
+	n := h.n
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	at, err := n.parseLocked(addr, h)
+	switch {
+	case err != nil:
+	case n.closed:
+		err = net.ErrClosed
+	case network != "tcp" && network != "tcp4":
+		err = net.UnknownNetworkError(network)
+	default:
+		at, err = n.takePortLocked(at.Addr(), at.Port())
+	}
+	if err != nil {
+		return nil, opError("listen", nil, tcpAddr(at), err)
+	}
+	l := &Listener{host: h, addr: tcpAddr(at), key: at}
+	l.more.L = &l.mu
+	n.listeners[at] = l
+	return l, nil
+}
+
+// Dial connects to the host that listens on addr. It waits while the rules let nothing pass.
+func (h *Host) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	if h.dial != nil {
+		return h.dialWrapped(ctx, network, addr)
+	}
+	n := h.n
+	n.mu.Lock()
+	at, err := n.parseLocked(addr, h)
+	n.mu.Unlock()
+	if err == nil && network != "tcp" && network != "tcp4" {
+		err = net.UnknownNetworkError(network)
+	}
+	if err == nil {
+		err = n.pass(ctx, h.name, at)
+	}
+	if err != nil {
+		return nil, opError("dial", nil, tcpAddr(at), err)
+	}
+	near, far, l, err := h.connect(at)
+	if err == nil && !l.offer(far) {
+		_, _ = near.Close(), far.Close() // just made
+		err = syscall.ECONNREFUSED
+	}
+	if err != nil {
+		return nil, opError("dial", nil, tcpAddr(at), err)
+	}
+	return near, nil
+}
+
+// connect makes both ends of a connection to the listener at an address.
+func (h *Host) connect(at netip.AddrPort) (near, far *Conn, l *Listener, err error) {
+	n := h.n
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.closed {
+		return nil, nil, nil, net.ErrClosed
+	}
+	if l = n.listeners[at]; l == nil {
+		return nil, nil, nil, syscall.ECONNREFUSED
+	}
+	port, err := n.takePortLocked(h.ip, 0)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	way := pair{h.name, l.host.name}
+	there, back := newPipe(&n.pool, n.opts.Buffer), newPipe(&n.pool, n.opts.Buffer)
+	there.arrived, back.arrived = back.peerClosed, there.peerClosed
+	near = &Conn{n: n, way: way, local: tcpAddr(port), remote: l.addr, in: back, out: there, sent: n.counterLocked(way), dialled: true}
+	far = &Conn{n: n, way: way.back(), local: l.addr, remote: near.local, in: there, out: back, sent: n.counterLocked(way.back())}
+	n.conns[near], n.conns[far] = true, true
+	near.refreshLocked()
+	return near, far, l, nil
+}
+
+// pass waits until a connection from a host to an address can be set up: there and back.
+func (n *Network) pass(ctx context.Context, from string, at netip.AddrPort) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if !n.ruled.Load() {
+		return nil
+	}
+	patience := time.NewTimer(connectTimeout)
+	defer patience.Stop()
+	for {
+		n.mu.Lock()
+		way := pair{from, n.ownerLocked(at)}
+		there, back := n.ruleLocked(way), n.ruleLocked(way.back())
+		changed, closed := n.waitLocked(), n.closed
+		n.mu.Unlock()
+		if closed {
+			return net.ErrClosed
+		}
+		var arrival <-chan time.Time
+		if !there.silent() && !back.silent() {
+			d := max(there.Delay, 0) + max(back.Delay, 0)
+			if d == 0 {
+				return nil
+			}
+			arrival = time.After(d)
+		}
+		select {
+		case <-arrival:
+			return nil
+		case <-changed:
+		case <-patience.C:
+			return syscall.ETIMEDOUT
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// ownerLocked is the host at an address: who listens there, else whose IP it is.
+func (n *Network) ownerLocked(at netip.AddrPort) string {
+	if l := n.listeners[at]; l != nil {
+		return l.host.name
+	}
+	if name, ok := n.served[at]; ok {
+		return name
+	}
+	if h := n.ips[at.Addr()]; h != nil {
+		return h.name
+	}
+	return Outside
+}
+
+func tcpAddr(a netip.AddrPort) *net.TCPAddr {
+	if !a.IsValid() {
+		return nil
+	}
+	return net.TCPAddrFromAddrPort(a)
+}

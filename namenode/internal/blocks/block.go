@@ -58,12 +58,13 @@ func (b *block) at(n *node) int {
 // PutBlock takes in a block that is new or has changed.
 func (m *Manager) PutBlock(info BlockInfo) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	m.putLocked(info)
 }
 
 func (m *Manager) putLocked(info BlockInfo) {
 	b := m.blocks[info.ID]
+	wasComplete := b != nil && b.state == dfs.BlockComplete
 	if b == nil {
 		b = &block{Block: info.Block}
 		m.blocks[info.ID] = b
@@ -72,11 +73,13 @@ func (m *Manager) putLocked(info BlockInfo) {
 		m.reviseLocked(b, info)
 	}
 	b.Block, b.file, b.state, b.replication = info.Block, info.File, info.State, info.Replication
-	if b.state == dfs.BlockComplete && b.uc != nil {
-		b.uc = nil
-		delete(m.recovering, b.ID)
+	if b.state != dfs.BlockUnderRecovery {
+		m.endRecoveryLocked(b)
 	}
 	m.replayLocked(b)
+	if b.state == dfs.BlockComplete && !wasComplete {
+		m.awaitLocked(b)
+	}
 	m.settleLocked(b)
 }
 
@@ -85,8 +88,9 @@ func (m *Manager) putLocked(info BlockInfo) {
 func (m *Manager) reviseLocked(b *block, info BlockInfo) {
 	reopened := b.state == dfs.BlockComplete && info.State != dfs.BlockComplete
 	if reopened {
+		delete(m.closing, b.ID)
 		uc := b.building()
-		uc.expected = uc.expected[:0]
+		uc.expected = nil
 		for i := range b.replicas {
 			if b.standing(&b.replicas[i]) == live {
 				uc.expected = append(uc.expected, b.replicas[i].storage)
@@ -103,7 +107,7 @@ func (m *Manager) reviseLocked(b *block, info BlockInfo) {
 // RemoveBlock takes in that nothing holds the block any more. Its replicas are to be deleted.
 func (m *Manager) RemoveBlock(id dfs.BlockID) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	if b := m.blocks[id]; b != nil {
 		m.removeLocked(b)
 	}
@@ -122,6 +126,7 @@ func (m *Manager) removeLocked(b *block) {
 	delete(m.early, b.ID)
 	delete(m.postponed, b.ID)
 	delete(m.recovering, b.ID)
+	delete(m.closing, b.ID)
 	delete(m.blocks, b.ID)
 	m.releaseLocked(b.ID)
 }
@@ -133,12 +138,13 @@ func (m *Manager) Reset(all iter.Seq[BlockInfo]) {
 		fresh[info.ID] = &block{Block: info.Block, file: info.File, state: info.State, replication: info.Replication}
 	}
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	old := m.blocks
 	m.blocks = fresh
 	m.tally = tally{deletions: m.tally.deletions}
 	clear(m.postponed)
 	clear(m.recovering)
+	clear(m.closing)
 	for id, b := range fresh {
 		m.lastID = max(m.lastID, id)
 		if o := old[id]; o != nil && o.uc != nil && b.state != dfs.BlockComplete {
@@ -149,7 +155,7 @@ func (m *Manager) Reset(all iter.Seq[BlockInfo]) {
 		n.recover = nil
 		m.tally.deletions -= n.deletions.keep(func(id dfs.BlockID) bool { return fresh[id] == nil })
 		for _, s := range n.storages {
-			s.blocks = nil
+			s.blocks, s.listed = nil, 0
 		}
 	}
 	m.rehearLocked(old)
@@ -183,6 +189,6 @@ func (m *Manager) rehearLocked(old map[dfs.BlockID]*block) {
 // whose last blocks were already deleted.
 func (m *Manager) SetLastBlockID(id dfs.BlockID) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	m.lastID = max(m.lastID, id)
 }

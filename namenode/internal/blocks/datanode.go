@@ -2,6 +2,7 @@ package blocks
 
 import (
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -42,14 +43,14 @@ func (n *node) storage(id string) *storage {
 	return nil
 }
 
-// ErrNotRegistered says that a report came from a datanode that has to register first: it is unknown, was declared
+// NotRegisteredError says that a report came from a datanode that has to register first: it is unknown, was declared
 // dead, or has another address now.
-type ErrNotRegistered struct {
+type NotRegisteredError struct {
 	Node dfs.DatanodeID
 	What string // what it sent
 }
 
-func (e *ErrNotRegistered) Error() string {
+func (e *NotRegisteredError) Error() string {
 	return fmt.Sprintf("%s from unregistered or dead datanode %s (%s): it must register first", e.What, e.Node, e.Node.UUID)
 }
 
@@ -61,9 +62,9 @@ func (m *Manager) Register(r Registration, now time.Time) (Registration, error) 
 	}
 	location := m.rackOf(r.IP, r.Host)
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	if old := m.addrs[r.XferAddr()]; old != nil && old.reg.UUID != r.UUID {
-		m.o.Logger.Info("datanode replaced", "addr", r.XferAddr(), "old", old.reg.UUID, "new", r.UUID)
+		m.noteLocked(slog.LevelInfo, "datanode replaced", "addr", r.XferAddr(), "old", old.reg.UUID, "new", r.UUID)
 		m.wipeLocked(old)
 	}
 	n := m.nodes[r.UUID]
@@ -80,7 +81,7 @@ func (m *Manager) Register(r Registration, now time.Time) (Registration, error) 
 	m.addrs[r.XferAddr()] = n
 	m.topo.add(n)
 	n.refresh()
-	m.o.Logger.Info("datanode registered", "node", r.XferAddr(), "uuid", r.UUID, "rack", location)
+	m.noteLocked(slog.LevelInfo, "datanode registered", "node", r.XferAddr(), "uuid", r.UUID, "rack", location)
 	m.checkSafeModeLocked(now)
 	return r, nil
 }
@@ -97,7 +98,7 @@ func (m *Manager) wipeLocked(n *node) {
 func (m *Manager) senderLocked(r Registration, what string) (*node, error) {
 	n := m.nodes[r.UUID]
 	if n == nil || !n.alive || n.reg.IP != r.IP || n.reg.XferPort != r.XferPort {
-		return nil, &ErrNotRegistered{Node: r.DatanodeID, What: what}
+		return nil, &NotRegisteredError{Node: r.DatanodeID, What: what}
 	}
 	return n, nil
 }
@@ -126,14 +127,8 @@ func (m *Manager) hostLocked(who string) *node {
 	if n := m.nodes[who]; n != nil && n.alive {
 		return n
 	}
-	var found *node
-	for _, n := range m.topo.nodes {
-		if n.reg.IP == who || n.reg.Host == who {
-			if found != nil {
-				return nil
-			}
-			found = n
-		}
+	if on := m.topo.hosts[who]; len(on) == 1 {
+		return on[0]
 	}
-	return found
+	return nil
 }

@@ -46,7 +46,7 @@ func (RecoverCommand) command()    {}
 // for and may be sent. A datanode that is not known, or was dead, is asked to register and nothing else.
 func (m *Manager) Heartbeat(r Registration, h Heartbeat, now time.Time) (cmds []Command, leaseID uint64, err error) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	n, err := m.senderLocked(r, "heartbeat")
 	if err != nil {
 		return []Command{RegisterCommand{}}, 0, nil

@@ -1,6 +1,7 @@
 package blocks
 
 import (
+	"log/slog"
 	"time"
 
 	"github.com/minidfs/go-minidfs/internal/dfs"
@@ -26,7 +27,7 @@ type Received struct {
 // IncrementalReport takes in what has changed on one storage, in order.
 func (m *Manager) IncrementalReport(r Registration, st Storage, events []Received, now time.Time) error {
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	n, err := m.senderLocked(r, "incremental block report")
 	if err != nil {
 		return err
@@ -44,7 +45,7 @@ func (m *Manager) IncrementalReport(r Registration, st Storage, events []Receive
 		case StatusDeleted:
 			m.deletedLocked(s, e.Block)
 		default:
-			m.o.Logger.Warn("incremental report of an unknown kind", "node", n.reg.XferAddr(), "block", e.Block, "status", e.Status)
+			m.noteLocked(slog.LevelWarn, "incremental report of an unknown kind", "node", n.reg.XferAddr(), "block", e.Block, "status", e.Status)
 		}
 	}
 	m.checkSafeModeLocked(now)

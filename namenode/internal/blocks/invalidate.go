@@ -2,6 +2,7 @@ package blocks
 
 import (
 	"github.com/minidfs/go-minidfs/internal/dfs"
+	"log/slog"
 )
 
 // deletions are the replicas that a datanode is to delete, oldest first.
@@ -147,7 +148,7 @@ type BadReplica struct {
 // BadBlocks takes in that replicas are corrupt. Those of unknown blocks, or not known to be there, are ignored.
 func (m *Manager) BadBlocks(bad []BadReplica) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	for _, br := range bad {
 		b, n := m.blocks[br.Block.ID], m.nodes[br.Ref.UUID]
 		if b == nil || n == nil {
@@ -157,7 +158,7 @@ func (m *Manager) BadBlocks(bad []BadReplica) {
 		if i < 0 || b.replicas[i].gen > br.Block.GenStamp {
 			continue
 		}
-		m.o.Logger.Warn("corrupt replica reported", "block", b.Block, "node", n.reg.XferAddr())
+		m.noteLocked(slog.LevelWarn, "corrupt replica reported", "block", b.Block, "node", n.reg.XferAddr())
 		b.replicas[i].bad = true
 		m.settleLocked(b)
 	}

@@ -1,6 +1,9 @@
 package blocks
 
-import "time"
+import (
+	"log/slog"
+	"time"
+)
 
 // checkLivenessLocked finds datanodes that have not been heard for long.
 func (m *Manager) checkLivenessLocked(now time.Time) {
@@ -10,7 +13,7 @@ func (m *Manager) checkLivenessLocked(now time.Time) {
 		}
 		silent := now.Sub(n.update)
 		if silent > m.o.DeadAfter {
-			m.o.Logger.Warn("datanode lost", "node", n.reg.XferAddr(), "uuid", n.reg.UUID, "silent", silent)
+			m.noteLocked(slog.LevelWarn, "datanode lost", "node", n.reg.XferAddr(), "uuid", n.reg.UUID, "silent", silent)
 			m.buryLocked(n)
 		} else if stale := silent >= m.o.StaleAfter; stale != n.stale {
 			n.stale = stale
@@ -49,12 +52,12 @@ const (
 // ErrorReport takes in that a datanode is in trouble. After ErrorFatalDisk it counts as dead.
 func (m *Manager) ErrorReport(r Registration, code ErrorCode, message string) error {
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	n, err := m.senderLocked(r, "error report")
 	if err != nil {
 		return err
 	}
-	m.o.Logger.Warn("datanode reports an error", "node", n.reg.XferAddr(), "code", code, "message", message)
+	m.noteLocked(slog.LevelWarn, "datanode reports an error", "node", n.reg.XferAddr(), "code", code, "message", message)
 	if code == ErrorFatalDisk {
 		m.buryLocked(n)
 	}

@@ -18,7 +18,7 @@ type Locations struct {
 // another of its.
 func (m *Manager) SetExpected(id dfs.BlockID, pipeline []Ref) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	b := m.blocks[id]
 	if b == nil || b.state == dfs.BlockComplete {
 		return
@@ -47,11 +47,24 @@ func (m *Manager) SetExpected(id dfs.BlockID, pipeline []Ref) {
 	}
 }
 
+// Expected gives the storages on which a block is being written, in the order of the pipeline.
+func (m *Manager) Expected(id dfs.BlockID) []Target {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	var out []Target
+	if b := m.blocks[id]; b != nil && b.open() {
+		for _, s := range b.holders() {
+			out = append(out, s.target())
+		}
+	}
+	return out
+}
+
 // Finish says that a recovery has left finalized replicas of the block on these storages, as the datanode that led it
 // tells: their own reports may come later. It does nothing when the block has changed since.
 func (m *Manager) Finish(block dfs.Block, on []Ref) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	for _, ref := range on {
 		n := m.nodes[ref.UUID]
 		if n == nil || !n.alive {
@@ -107,11 +120,9 @@ func (m *Manager) Locate(id dfs.BlockID, reader string) Locations {
 			loc.Targets = append(loc.Targets, s.target())
 		}
 	} else {
-		lives, corrupts := b.count()
+		_, corrupts := b.count()
 		loc.Corrupt = corrupts > 0 && corrupts == len(b.replicas)
-		if n := max(lives, len(b.replicas)*btoi(loc.Corrupt)); n > 0 {
-			loc.Targets = make([]Target, 0, n)
-		}
+		loc.Targets = make([]Target, 0, len(b.replicas))
 		for i := range b.replicas {
 			if loc.Corrupt || b.standing(&b.replicas[i]) == live {
 				loc.Targets = append(loc.Targets, b.replicas[i].storage.target())
@@ -122,20 +133,16 @@ func (m *Manager) Locate(id dfs.BlockID, reader string) Locations {
 	return loc
 }
 
-func btoi(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
-
 // sort puts the targets in the order in which a reader should try them.
 func (m *Manager) sort(targets []Target, reader *node, rack string) {
 	if len(targets) < 2 {
 		return
 	}
-	rnd := rand.New(rand.NewPCG(m.seed, m.turns.Add(1)))
-	rnd.Shuffle(len(targets), func(i, j int) { targets[i], targets[j] = targets[j], targets[i] })
+	rnd := rand.NewPCG(m.seed, m.turns.Add(1))
+	for i := len(targets) - 1; i > 0; i-- {
+		j := rnd.Uint64() % uint64(i+1)
+		targets[i], targets[j] = targets[j], targets[i]
+	}
 	if reader != nil {
 		rack = reader.location
 	}

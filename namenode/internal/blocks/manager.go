@@ -1,6 +1,7 @@
 package blocks
 
 import (
+	"context"
 	"log/slog"
 	"math/rand/v2"
 	"sync"
@@ -85,19 +86,21 @@ type Manager struct {
 	active     bool
 	activeTxID uint64
 	blocks     map[dfs.BlockID]*block
-	lastID     dfs.BlockID              // the highest block id that the namespace has handed out
-	early      map[dfs.BlockID][]early  // reports that came before their edit
-	postponed  map[dfs.BlockID]struct{} // blocks with corrupt replicas that may not be deleted yet
-	recovering map[dfs.BlockID]*block   // blocks with a recovery under way
-	waiters    map[dfs.BlockID][]waiter //
-	nodes      map[string]*node         // by uuid
-	addrs      map[string]*node         // by ip:xferPort
-	order      []*node                  // in order of first registration
-	topo       topology                 // the live ones
-	lastLease  uint64                   // id of the last report lease given out
-	epoch      uint64                   // of the placement under way, see node.epoch
+	lastID     dfs.BlockID               // the highest block id that the namespace has handed out
+	early      map[dfs.BlockID][]early   // reports that came before their edit
+	postponed  map[dfs.BlockID]struct{}  // blocks with corrupt replicas that may not be deleted yet
+	recovering map[dfs.BlockID]*block    // blocks with a recovery under way
+	closing    map[dfs.BlockID]time.Time // complete blocks that wait for more replicas, and until when; zero: Tick sets it
+	waiters    map[dfs.BlockID][]waiter  //
+	nodes      map[string]*node          // by uuid
+	addrs      map[string]*node          // by ip:xferPort
+	order      []*node                   // in order of first registration
+	topo       topology                  // the live ones
+	lastLease  uint64                    // id of the last report lease given out
+	epoch      uint64                    // of the placement under way, see node.epoch
 	tally      tally
 	safe       safeMode
+	notes      []note // to log once the lock is free
 }
 
 // New makes a Manager that knows nothing and is in start-up safe mode until Loaded.
@@ -108,11 +111,12 @@ func New(o Options) *Manager {
 		early:      map[dfs.BlockID][]early{},
 		postponed:  map[dfs.BlockID]struct{}{},
 		recovering: map[dfs.BlockID]*block{},
+		closing:    map[dfs.BlockID]time.Time{},
 		waiters:    map[dfs.BlockID][]waiter{},
 		nodes:      map[string]*node{},
 		addrs:      map[string]*node{},
 	}
-	m.topo.racks = map[string][]*node{}
+	m.topo.racks, m.topo.hosts = map[string][]*node{}, map[string][]*node{}
 	m.seed, m.lastLease = m.o.Rand.Uint64(), m.o.Rand.Uint64()
 	m.inSafeMode.Store(true)
 	return m
@@ -123,7 +127,7 @@ func New(o Options) *Manager {
 // them to delete replicas.
 func (m *Manager) SetActive(active bool, txid uint64) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	m.active, m.activeTxID = active, txid
 	for _, n := range m.order {
 		n.recover = nil
@@ -148,13 +152,35 @@ func (m *Manager) ActiveSince() (txid uint64, active bool) {
 // where a recovery takes too long, and deletes corrupt replicas that had to wait.
 func (m *Manager) Tick(now time.Time) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	m.checkLivenessLocked(now)
 	m.checkSafeModeLocked(now)
+	m.checkClosingLocked(now)
 	if !m.active {
 		return
 	}
 	m.sweepEarlyLocked()
 	m.settlePostponedLocked()
 	m.checkRecoveriesLocked(now)
+}
+
+// note is a line for the log. Nothing is written while the lock is held.
+type note struct {
+	level slog.Level
+	text  string
+	args  []any
+}
+
+func (m *Manager) noteLocked(level slog.Level, text string, args ...any) {
+	m.notes = append(m.notes, note{level, text, args})
+}
+
+// unlock ends a call that has changed something, and then logs what there is to tell.
+func (m *Manager) unlock() {
+	notes := m.notes
+	m.notes = nil
+	m.mu.Unlock()
+	for _, n := range notes {
+		m.o.Logger.Log(context.Background(), n.level, n.text, n.args...)
+	}
 }

@@ -48,7 +48,7 @@ func (m *Manager) ChooseTargets(req TargetRequest) ([]Target, error) {
 		outside = m.rackOf(req.Writer)
 	}
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	if req.Flags&dfs.AddBlockIgnoreLocality != 0 {
 		req.Writer, outside = "", ""
 	}
@@ -74,30 +74,33 @@ func (m *Manager) ChooseTargets(req TargetRequest) ([]Target, error) {
 	return c.pipeline(writer), nil
 }
 
-// placeLocked chooses storages, away from the writer where its flags say so.
+// placeLocked chooses storages, away from the writer where that is wanted.
 func (m *Manager) placeLocked(req TargetRequest, writer *node, rack string, away bool) *chooser {
 	c := &chooser{m: m, size: req.BlockSize, avoidStale: m.o.AvoidStale}
-	existing := c.start(req, writer, away)
-	c.limits(existing, req.Replication)
-	c.need = policyOf(req.Policy).types(c.want)
+	pass := func() {
+		c.exclude(req, writer, away)
+		c.inOrder(writer, rack)
+	}
+	c.resume(req.Existing)
+	c.limits(req.Replication)
+	policy := policyOf(req.Policy)
+	c.need = policy.types(c.want)
 	for _, s := range c.chosen {
-		if t := s.report.Type; c.need[t] > 0 && len(c.chosen) > 0 {
+		if t := s.report.Type; c.need[t] > 0 {
 			c.need[t]--
 		}
 	}
+	c.exclude(req, writer, away)
 	c.favor(req.Favored)
-	c.inOrder(writer, rack, existing == 0)
+	c.inOrder(writer, rack)
 	if len(c.chosen) < c.want && c.avoidStale {
 		c.avoidStale = false
-		c.start(TargetRequest{Excluded: req.Excluded}, writer, away)
-		c.inOrder(writer, rack, existing == 0)
+		pass()
 	}
-	if need, hope := policyOf(req.Policy).replace(c.need); len(c.chosen) < c.want && hope {
+	if need, hope := policy.replace(c.need); len(c.chosen) < c.want && hope {
 		c.need = need
-		c.start(TargetRequest{Excluded: req.Excluded}, writer, away)
-		c.inOrder(writer, rack, existing == 0)
+		pass()
 	}
-	c.existing = existing
 	return c
 }
 
@@ -114,9 +117,25 @@ type chooser struct {
 	refused    int // datanodes excluded or looked at
 }
 
-// start begins a pass: it marks what is excluded, what exists and, when the block is to stay away from the writer, the
-// writer or its rack. It returns the number of existing storages.
-func (c *chooser) start(req TargetRequest, writer *node, away bool) int {
+// resume takes the storages that the block is on already for chosen.
+func (c *chooser) resume(existing []Ref) {
+	for _, ref := range existing {
+		n := c.m.nodes[ref.UUID]
+		if n == nil || len(n.storages) == 0 {
+			continue
+		}
+		s := n.storage(ref.Storage)
+		if s == nil {
+			s = n.storages[0]
+		}
+		c.chosen = append(c.chosen, s)
+	}
+	c.existing = len(c.chosen)
+}
+
+// exclude begins a pass: it marks what is excluded or chosen and, when the block is to stay away from the writer, the
+// writer or its rack.
+func (c *chooser) exclude(req TargetRequest, writer *node, away bool) {
 	c.m.epoch++
 	c.refused = 0
 	for _, uuid := range req.Excluded {
@@ -124,28 +143,18 @@ func (c *chooser) start(req TargetRequest, writer *node, away bool) int {
 			c.mark(n)
 		}
 	}
-	existing := 0
-	for _, ref := range req.Existing {
-		if n := c.m.nodes[ref.UUID]; n != nil && n.epoch != c.m.epoch {
-			c.mark(n)
-			if s := n.storage(ref.Storage); s != nil {
-				c.chosen = append(c.chosen, s)
-				existing++
-			}
-		}
-	}
 	for _, s := range c.chosen {
 		c.mark(s.node)
 	}
-	if away {
-		c.mark(writer)
-		if req.Flags&dfs.AddBlockNoLocalRack == dfs.AddBlockNoLocalRack {
-			for _, n := range c.m.topo.racks[writer.location] {
-				c.mark(n)
-			}
+	if !away {
+		return
+	}
+	c.mark(writer)
+	if req.Flags&dfs.AddBlockNoLocalRack != 0 {
+		for _, n := range c.m.topo.racks[writer.location] {
+			c.mark(n)
 		}
 	}
-	return existing
 }
 
 func (c *chooser) mark(n *node) {
@@ -156,8 +165,8 @@ func (c *chooser) mark(n *node) {
 }
 
 // limits sets how many storages there can be in all, and on one rack.
-func (c *chooser) limits(existing, replication int) {
-	c.want = min(existing+replication, len(c.m.topo.nodes))
+func (c *chooser) limits(replication int) {
+	c.want = min(c.existing+replication, len(c.m.topo.nodes))
 	c.perRack = c.want
 	if racks := len(c.m.topo.racks); racks > 1 && c.want > 1 {
 		c.perRack = (c.want-1)/racks + 2
@@ -197,7 +206,7 @@ func (m *Manager) byHostPortLocked(addr string) *node {
 }
 
 // inOrder fills up the chosen by HDFS's default rules.
-func (c *chooser) inOrder(writer *node, rack string, newBlock bool) {
+func (c *chooser) inOrder(writer *node, rack string) {
 	for len(c.chosen) < c.want {
 		ok := false
 		switch k := len(c.chosen); {
@@ -209,7 +218,7 @@ func (c *chooser) inOrder(writer *node, rack string, newBlock bool) {
 			ok = c.far(c.chosen[0].node.location)
 		case k == 2 && c.chosen[0].node.location == c.chosen[1].node.location:
 			ok = c.far(c.chosen[0].node.location)
-		case k == 2 && newBlock:
+		case k == 2 && c.existing == 0:
 			ok = c.near(c.chosen[1].node.location)
 		case k == 2 && writer != nil:
 			ok = c.near(writer.location)

@@ -1,6 +1,8 @@
 package blocks
 
 import (
+	"log/slog"
+	"maps"
 	"slices"
 	"time"
 
@@ -11,52 +13,87 @@ import (
 // on a length and tells the namenode.
 type recovery struct {
 	id      dfs.GenStamp
-	cut     *dfs.Block // truncate: the block to make
-	primary *node      // nil: none was alive
-	issued  time.Time  // when the primary was chosen
-	taken   bool       // it has fetched the command
-	tried   []*node    // former primaries
+	from    dfs.BlockID // whose replicas to work on: another block's for a truncate that leaves the old one to a snapshot
+	cut     *dfs.Block  // truncate: the block to make
+	primary *node       // nil: none was alive
+	issued  time.Time   // when the primary was chosen
+	taken   bool        // it has fetched the command
+	spent   bool        // a primary had its time: others may refuse this id by now
+	tried   []*node     // former primaries
 }
 
 // RecoveringBlock is a block that a datanode is to recover.
 type RecoveringBlock struct {
 	Block    dfs.Block
 	ID       dfs.GenStamp // the recovery's, and the block's stamp afterwards
-	Truncate *dfs.Block   // what to cut it to, for a truncate
+	Truncate *dfs.Block   // what it is to become, for a truncate; do not change
 	Targets  []Target     // where its replicas are
 }
 
 // StartRecovery has the block recovered under the stamp recoveryID by one of the datanodes that may hold a replica, the
 // one heard last. Where that takes too long, Tick asks the next.
 func (m *Manager) StartRecovery(info BlockInfo, recoveryID dfs.GenStamp, now time.Time) {
-	m.startRecovery(info, recoveryID, nil, now)
+	m.startRecovery(info, &recovery{id: recoveryID, from: info.ID}, now)
 }
 
-// StartTruncate is StartRecovery that also cuts the block: to cut's length, and to a new block where cut has another id.
-func (m *Manager) StartTruncate(info BlockInfo, recoveryID dfs.GenStamp, cut dfs.Block, now time.Time) {
-	m.startRecovery(info, recoveryID, &cut, now)
+// StartTruncate is StartRecovery that also cuts the block to length. For a block that a snapshot keeps, info is the new
+// block that is to take its place in the file, and from the old one; else both are the same.
+func (m *Manager) StartTruncate(info BlockInfo, recoveryID dfs.GenStamp, from dfs.BlockID, length int64, now time.Time) {
+	m.startRecovery(info, &recovery{id: recoveryID, from: from, cut: &dfs.Block{ID: info.ID, GenStamp: recoveryID, Len: length}}, now)
 }
 
-func (m *Manager) startRecovery(info BlockInfo, id dfs.GenStamp, cut *dfs.Block, now time.Time) {
+func (m *Manager) startRecovery(info BlockInfo, rec *recovery, now time.Time) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	b := m.blocks[info.ID]
 	if b == nil || b.state == dfs.BlockComplete {
 		return
 	}
-	rec := &recovery{id: id, cut: cut}
 	if old := b.building().recovery; old != nil {
 		rec.tried = old.tried
 	}
 	b.uc.recovery = rec
 	m.recovering[b.ID] = b
-	m.choosePrimaryLocked(b, now)
+	if !m.choosePrimaryLocked(b, now) {
+		m.noteLocked(slog.LevelWarn, "no datanode yet to recover the block", "block", b.Block, "recovery", rec.id)
+	}
 }
 
-// choosePrimaryLocked gives the recovery of b to the datanode heard last among those not tried yet.
-func (m *Manager) choosePrimaryLocked(b *block, now time.Time) {
+func (m *Manager) endRecoveryLocked(b *block) {
+	if b.uc != nil && b.uc.recovery != nil {
+		b.uc.recovery = nil
+		delete(m.recovering, b.ID)
+	}
+}
+
+// SpentRecoveries lists the blocks whose recovery has outlived a primary that had fetched the command. Datanodes that it
+// had reached refuse another recovery under the same id: start one with a new id.
+func (m *Manager) SpentRecoveries() []dfs.BlockID {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	var out []dfs.BlockID
+	for id, b := range m.recovering {
+		if b.uc.recovery.spent {
+			out = append(out, id)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// recoveryHoldersLocked are the storages whose replicas are to be recovered.
+func (m *Manager) recoveryHoldersLocked(b *block) []*storage {
+	if from := m.blocks[b.uc.recovery.from]; from != nil {
+		return from.holders()
+	}
+	return nil
+}
+
+// choosePrimaryLocked gives the recovery of b to the datanode heard last among those not tried yet. It reports whether
+// there was one.
+func (m *Manager) choosePrimaryLocked(b *block, now time.Time) bool {
 	rec := b.uc.recovery
-	holders := b.holders()
+	holders := m.recoveryHoldersLocked(b)
 	pick := func() *node {
 		var best *node
 		for _, s := range holders {
@@ -72,14 +109,15 @@ func (m *Manager) choosePrimaryLocked(b *block, now time.Time) {
 		rec.tried = nil
 		best = pick()
 	}
+	rec.spent = rec.spent || rec.taken
 	rec.primary, rec.issued, rec.taken = best, now, false
 	if best == nil {
-		m.o.Logger.Warn("no datanode to recover the block", "block", b.Block, "recovery", rec.id)
-		return
+		return false
 	}
 	rec.tried = append(rec.tried, best)
 	best.recover = append(best.recover, b)
-	m.o.Logger.Info("block recovery", "block", b.Block, "recovery", rec.id, "primary", best.reg.XferAddr())
+	m.noteLocked(slog.LevelInfo, "block recovery", "block", b.Block, "recovery", rec.id, "primary", best.reg.XferAddr())
+	return true
 }
 
 // takeRecoveriesLocked returns the recoveries that n is to lead now.
@@ -91,12 +129,9 @@ func (m *Manager) takeRecoveriesLocked(n *node, now time.Time) []RecoveringBlock
 		}
 		rec := b.uc.recovery
 		rec.taken, rec.issued = true, now
-		rb := RecoveringBlock{Block: b.Block, ID: rec.id, Truncate: rec.cut, Targets: recoveryTargets(b.holders())}
-		if rec.cut != nil && rec.cut.ID != b.ID {
-			c := *rec.cut
-			rb.Truncate = &c
+		if from := m.blocks[rec.from]; from != nil {
+			out = append(out, RecoveringBlock{Block: from.Block, ID: rec.id, Truncate: rec.cut, Targets: recoveryTargets(from.holders())})
 		}
-		out = append(out, rb)
 	}
 	n.recover = nil
 	return out
@@ -119,7 +154,8 @@ func recoveryTargets(holders []*storage) []Target {
 
 // checkRecoveriesLocked gives recoveries that have no primary, a dead one, or one that has taken too long to the next.
 func (m *Manager) checkRecoveriesLocked(now time.Time) {
-	for _, b := range m.recovering {
+	for _, id := range slices.Sorted(maps.Keys(m.recovering)) {
+		b := m.recovering[id]
 		rec := b.uc.recovery
 		if rec.primary == nil || !rec.primary.alive || now.Sub(rec.issued) >= m.o.RecoveryTimeout {
 			m.choosePrimaryLocked(b, now)

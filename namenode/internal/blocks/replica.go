@@ -76,7 +76,7 @@ func (m *Manager) hearLocked(s *storage, rep Replica) *block {
 	}
 	i := b.at(s.node)
 	if i >= 0 && b.replicas[i].storage == s {
-		b.replicas[i].round = s.round
+		s.list(&b.replicas[i])
 	}
 	if rep.GenStamp > b.GenStamp {
 		m.postponeReportLocked(s, rep)
@@ -121,7 +121,7 @@ func (m *Manager) addReplicaLocked(b *block, s *storage, rep Replica) {
 		copy(grown, b.replicas)
 		b.replicas = grown
 	}
-	b.replicas = append(b.replicas, replica{gen: rep.GenStamp, len: rep.Len, state: rep.State, storage: s, round: s.round})
+	b.replicas = append(b.replicas, replica{gen: rep.GenStamp, len: rep.Len, state: rep.State, storage: s})
 	s.link(b, &b.replicas[len(b.replicas)-1])
 }
 
@@ -137,6 +137,9 @@ func (m *Manager) dropReplicaLocked(b *block, i int) {
 // unlinkLocked takes r's block out of the list of its storage.
 func (m *Manager) unlinkLocked(r *replica) {
 	s := r.storage
+	if r.round == s.round {
+		s.listed--
+	}
 	last := len(s.blocks) - 1
 	if moved := s.blocks[last]; int(r.pos) != last {
 		s.blocks[r.pos] = moved

@@ -2,6 +2,7 @@ package blocks
 
 import (
 	"iter"
+	"math"
 	"time"
 )
 
@@ -25,27 +26,19 @@ func (m *Manager) FullReport(r Registration, st Storage, list iter.Seq[Replica],
 		return err
 	}
 	chunk := make([]Replica, 0, reportChunk)
-	listed, current := 0, true
-	flush := func() {
-		var n int
-		n, current = m.takeChunk(s, round, chunk)
-		listed += n
-		chunk = chunk[:0]
-	}
 	for rep := range list {
 		if chunk = append(chunk, rep); len(chunk) == reportChunk {
-			if flush(); !current {
+			if !m.takeChunk(s, round, chunk) {
 				return nil
 			}
+			chunk = chunk[:0]
 		}
 	}
-	if flush(); !current {
+	if !m.takeChunk(s, round, chunk) {
 		return nil
 	}
-	for end := int(^uint(0) >> 1); end > 0; {
-		if end = m.forgetUnlisted(s, round, listed, end); end < 0 {
-			return nil
-		}
+	for end := math.MaxInt; end > 0; {
+		end = m.forgetUnlisted(s, round, end)
 	}
 	m.endReport(s, round, now)
 	return nil
@@ -53,7 +46,7 @@ func (m *Manager) FullReport(r Registration, st Storage, list iter.Seq[Replica],
 
 func (m *Manager) beginReport(r Registration, st Storage, ctx ReportContext, now time.Time) (*storage, uint8, error) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	n, err := m.senderLocked(r, "block report")
 	if err != nil {
 		return nil, 0, err
@@ -63,6 +56,7 @@ func (m *Manager) beginReport(r Registration, st Storage, ctx ReportContext, now
 	}
 	s := m.storageLocked(n, st)
 	s.round++
+	s.listed = 0
 	return s, s.round, nil
 }
 
@@ -71,29 +65,28 @@ func (s *storage) current(round uint8) bool {
 	return s.node.alive && s.round == round && !s.report.Failed && s.node.storage(s.report.ID) == s
 }
 
-// takeChunk takes in a part of a list. It counts the replicas that were known already.
-func (m *Manager) takeChunk(s *storage, round uint8, chunk []Replica) (known int, current bool) {
+// takeChunk takes in a part of a list. It reports whether the report still counts.
+func (m *Manager) takeChunk(s *storage, round uint8, chunk []Replica) bool {
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	if !s.current(round) {
-		return 0, false
+		return false
 	}
-	before := len(s.blocks)
 	for _, rep := range chunk {
 		if b := m.hearLocked(s, rep); b != nil {
 			m.settleLocked(b)
 		}
 	}
-	return len(chunk) - (len(s.blocks) - before), true
+	return true
 }
 
 // forgetUnlisted looks at one chunk of the blocks of s below end, from the back, and forgets those that the report of
-// that round has left out. It returns the next end: 0 when done, -1 when the report does not count any more.
-func (m *Manager) forgetUnlisted(s *storage, round uint8, listed, end int) int {
+// that round has left out. It returns the next end, 0 when there is nothing left to do.
+func (m *Manager) forgetUnlisted(s *storage, round uint8, end int) int {
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	if !s.current(round) {
-		return -1
+	defer m.unlock()
+	if !s.current(round) || s.listed == len(s.blocks) {
+		return 0
 	}
 	end = min(end, len(s.blocks))
 	stop := max(0, end-reportChunk)
@@ -109,7 +102,7 @@ func (m *Manager) forgetUnlisted(s *storage, round uint8, listed, end int) int {
 
 func (m *Manager) endReport(s *storage, round uint8, now time.Time) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	if s.current(round) {
 		s.fresh = s.heard
 		s.node.report = now

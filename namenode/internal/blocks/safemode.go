@@ -2,6 +2,7 @@ package blocks
 
 import (
 	"fmt"
+	"log/slog"
 	"strings"
 	"time"
 )
@@ -50,7 +51,7 @@ func (m *Manager) InSafeMode() bool { return m.inSafeMode.Load() }
 // Loaded says that the namespace is loaded: from now on the thresholds of start-up safe mode are checked.
 func (m *Manager) Loaded(now time.Time) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	if m.safe.startup != loading {
 		return
 	}
@@ -78,11 +79,11 @@ func (m *Manager) checkSafeModeLocked(now time.Time) {
 	s := &m.safe
 	if s.startup == pending && m.thresholdsMetLocked() {
 		s.startup, s.reached = extension, now
-		m.o.Logger.Info("safe mode: thresholds reached", "blocks", m.tally.of(markSafe), "extension", m.o.SafeMode.Extension)
+		m.noteLocked(slog.LevelInfo, "safe mode: thresholds reached", "blocks", m.tally.of(markSafe), "extension", m.o.SafeMode.Extension)
 	}
 	if s.startup == extension && now.Sub(s.reached) >= m.o.SafeMode.Extension && m.thresholdsMetLocked() {
 		s.startup = started
-		m.o.Logger.Info("safe mode: start-up is over", "blocks", m.tally.of(markSafe), "datanodes", len(m.topo.nodes))
+		m.noteLocked(slog.LevelInfo, "safe mode: start-up is over", "blocks", m.tally.of(markSafe), "datanodes", len(m.topo.nodes))
 	}
 	m.inSafeMode.Store(s.on())
 }
@@ -91,7 +92,7 @@ func (m *Manager) checkSafeModeLocked(now time.Time) {
 // is on then.
 func (m *Manager) SetSafeMode(a SafeModeAction, now time.Time) bool {
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	switch a {
 	case SafeModeEnter:
 		m.safe.manual = true
@@ -105,7 +106,7 @@ func (m *Manager) SetSafeMode(a SafeModeAction, now time.Time) bool {
 // ResourcesLow turns safe mode on because the namenode runs out of disk space. Only an administrator turns it off.
 func (m *Manager) ResourcesLow(now time.Time) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	m.safe.low = true
 	m.checkSafeModeLocked(now)
 }
@@ -145,6 +146,8 @@ func (m *Manager) startupTipLocked(now time.Time) string {
 	switch nodes, want := len(m.topo.nodes), m.o.SafeMode.MinDatanodes; {
 	case want <= 0:
 		b.WriteString("The minimum number of live datanodes is not required. ")
+	case safe < need:
+		b.WriteString("The number of live datanodes is not calculated since reported blocks hasn't reached the threshold. ")
 	case nodes < want:
 		fmt.Fprintf(&b, "The number of live datanodes %d needs an additional %d live datanodes to reach the minimum number %d.\n",
 			nodes, want-nodes, want)

@@ -11,6 +11,7 @@ type Stats struct {
 	MissingOne      int // of them in files with replication 1
 	Corrupt         int // with a corrupt replica
 	InFuture        int // reported, of ids that were never handed out
+	Pending         int // complete ones that wait for the reports of replicas just written
 	PendingDeletion int // replicas to delete, not sent yet
 
 	Live, Stale, Dead int // datanodes
@@ -25,6 +26,7 @@ func (m *Manager) Stats() Stats {
 		Blocks:          m.tally.of(markComplete),
 		Safe:            m.tally.of(markSafe),
 		Corrupt:         m.tally.of(markCorrupt),
+		Pending:         len(m.closing),
 		PendingDeletion: m.tally.deletions,
 		Xceivers:        m.topo.load,
 	}

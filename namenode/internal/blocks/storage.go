@@ -27,6 +27,7 @@ type storage struct {
 	report StorageReport
 	blocks []*block // each has a replica whose pos points back here
 	round  uint8    // counts full reports, so that replicas a report leaves out can be told
+	listed int      // blocks whose replica the last full report named, or that came later
 	heard  bool     // a heartbeat named it since this namenode became active
 	fresh  bool     // and it has then reported in full: its list is to be trusted
 }
@@ -35,6 +36,15 @@ type storage struct {
 func (s *storage) link(b *block, r *replica) {
 	r.pos, r.round = uint32(len(s.blocks)), s.round
 	s.blocks = append(s.blocks, b)
+	s.listed++
+}
+
+// list notes that the present full report names r.
+func (s *storage) list(r *replica) {
+	if r.round != s.round {
+		r.round = s.round
+		s.listed++
+	}
 }
 
 // storageLocked returns n's storage of that id, made on demand: any kind of report may be the first to name it.
@@ -58,7 +68,7 @@ func (m *Manager) clearStorageLocked(s *storage) {
 		m.dropReplicaLocked(b, b.at(s.node))
 		m.settleLocked(b)
 	}
-	s.blocks, s.fresh = nil, false
+	s.blocks, s.listed, s.fresh = nil, 0, false
 	m.forgetEarlyLocked(s)
 }
 

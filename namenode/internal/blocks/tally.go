@@ -49,7 +49,7 @@ func (m *Manager) settleLocked(b *block) {
 		if lives >= m.o.MinReplication {
 			now |= markSafe
 		}
-		if lives < int(b.replication) {
+		if lives+m.awaitedLocked(b) < int(b.replication) {
 			now |= markUnder
 		}
 		if lives == 0 {

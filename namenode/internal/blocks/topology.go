@@ -9,12 +9,16 @@ import (
 type topology struct {
 	nodes []*node
 	racks map[string][]*node
-	load  int // transfers of all together
+	hosts map[string][]*node // by ip and by host name
+	load  int                // transfers of all together
 }
 
 func (t *topology) add(n *node) {
 	t.nodes = append(t.nodes, n)
-	t.racks[n.location] = append(t.racks[n.location], n)
+	join(t.racks, n.location, n)
+	for _, h := range n.machine() {
+		join(t.hosts, h, n)
+	}
 	t.load += n.beat.XceiverCount
 }
 
@@ -24,16 +28,33 @@ func (t *topology) remove(n *node) {
 		return
 	}
 	t.nodes = slices.Delete(t.nodes, i, i+1)
-	rack := t.racks[n.location]
-	if i := slices.Index(rack, n); i >= 0 {
-		rack = slices.Delete(rack, i, i+1)
-	}
-	if len(rack) == 0 {
-		delete(t.racks, n.location)
-	} else {
-		t.racks[n.location] = rack
+	leave(t.racks, n.location, n)
+	for _, h := range n.machine() {
+		leave(t.hosts, h, n)
 	}
 	t.load -= n.beat.XceiverCount
+}
+
+// machine gives the names of the machine that n runs on.
+func (n *node) machine() []string {
+	if n.reg.Host == "" || n.reg.Host == n.reg.IP {
+		return []string{n.reg.IP}
+	}
+	return []string{n.reg.IP, n.reg.Host}
+}
+
+func join(groups map[string][]*node, name string, n *node) { groups[name] = append(groups[name], n) }
+
+func leave(groups map[string][]*node, name string, n *node) {
+	group := groups[name]
+	if i := slices.Index(group, n); i >= 0 {
+		group = slices.Delete(group, i, i+1)
+	}
+	if len(group) == 0 {
+		delete(groups, name)
+	} else {
+		groups[name] = group
+	}
 }
 
 // distance is the number of steps between two datanodes in different places of the tree of racks: 2 in one rack, 4 from

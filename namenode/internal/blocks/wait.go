@@ -50,7 +50,7 @@ func (m *Manager) Replicas(id dfs.BlockID) int {
 // block is gone. Whoever gives up may just leave it.
 func (m *Manager) Wait(want dfs.Block, n int) <-chan struct{} {
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	b := m.blocks[want.ID]
 	if b == nil || b.finalized(want) >= n {
 		done := make(chan struct{})

@@ -61,9 +61,3 @@ func (c *Client) SetReplication(ctx context.Context, path string, n int) error {
 	}
 	return err
 }
-
-// XAttrCreate and XAttrReplace say what SetXAttr may do; 0 allows both.
-const (
-	XAttrCreate  = dfs.XAttrCreate
-	XAttrReplace = dfs.XAttrReplace
-)

@@ -15,11 +15,11 @@ import (
 
 // The flags that say where the blocks of a file go and how they are kept, for Flags.
 const (
-	SyncBlock           = dfs.CreateSyncBlock       // each block is synced when it ends
-	LazyPersist         = dfs.CreateLazyPersist     // memory first, disk later
-	NewBlock            = dfs.CreateNewBlock        // append to a block of its own
-	NoLocalWrite        = dfs.CreateNoLocalWrite    // no replica on the client's own node
-	ShouldReplicate     = dfs.CreateShouldReplicate // replicated even where the directory has erasure coding
+	SyncBlock            = dfs.CreateSyncBlock       // each block is synced when it ends
+	LazyPersist          = dfs.CreateLazyPersist     // memory first, disk later
+	NewBlock             = dfs.CreateNewBlock        // append to a block of its own
+	NoLocalWrite         = dfs.CreateNoLocalWrite    // no replica on the client's own node
+	ShouldReplicate      = dfs.CreateShouldReplicate // replicated even where the directory has erasure coding
 	IgnoreClientLocality = dfs.CreateIgnoreLocality  // the client's own node is like any other
 )
 

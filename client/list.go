@@ -137,31 +137,40 @@ func (c *Client) walk(ctx context.Context, name string, info *FileInfo, fn fs.Wa
 	return nil
 }
 
-// Locations gives the blocks of a file and where their replicas are, asked for in pages of so many blocks as the namenode
-// likes.
+// Locations gives the blocks of a file and where their replicas are. The last one of a file that is being written has the
+// length that the namenode knows.
 func (c *Client) Locations(ctx context.Context, path string) ([]LocatedBlock, error) {
-	p := c.abs(path)
 	var all []LocatedBlock
-	for off := int64(0); ; {
-		l, err := c.locate(ctx, "locations", path, p, off, 1<<62)
+	for b, err := range c.located(ctx, "locations", path) {
 		if err != nil {
 			return nil, err
 		}
-		list := locatedBlocks(l.GetBlocks())
-		if len(list) == 0 {
-			return all, nil
-		}
-		if n := len(all); n > 0 && list[0].Offset < all[n-1].Offset+all[n-1].Len {
-			list = list[1:]
-		}
-		all = append(all, list...)
-		if len(list) == 0 {
-			return all, nil
-		}
-		last := all[len(all)-1]
-		off = last.Offset + last.Len
-		if off >= int64(l.GetFileLength()) {
-			return all, nil
+		all = append(all, newLocatedBlock(b))
+	}
+	return all, nil
+}
+
+// located gives the blocks of a file, page by page.
+func (c *Client) located(ctx context.Context, op, path string) iter.Seq2[*hdfspb.LocatedBlockProto, error] {
+	return func(yield func(*hdfspb.LocatedBlockProto, error) bool) {
+		p := c.abs(path)
+		for off, more := uint64(0), true; more; {
+			l, err := c.locate(ctx, op, path, p, int64(off), locatePage)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			more = false
+			for _, b := range l.GetBlocks() {
+				if b.GetOffset() < off {
+					continue
+				}
+				if !yield(b, nil) {
+					return
+				}
+				off = b.GetOffset() + b.GetB().GetNumBytes()
+				more = b.GetB().GetBlockId() != l.GetLastBlock().GetB().GetBlockId()
+			}
 		}
 	}
 }

@@ -71,10 +71,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 			return total, w.fail("write", err)
 		}
 	}
-	if w.err != nil || w.closed {
-		return 0, w.fail("write", ErrClosed)
-	}
-	return total, nil
+	return total, w.fail("write", w.usable())
 }
 
 // ReadFrom writes what r gives until io.EOF, read straight into packets.
@@ -108,10 +105,23 @@ func (w *Writer) ReadFrom(r io.Reader) (int64, error) {
 	}
 }
 
+// usable gives the reason why nothing more can be written, or nil.
+func (w *Writer) usable() error {
+	switch {
+	case w.err != nil:
+		return w.err
+	case w.closed:
+		return ErrClosed
+	case w.ctx.Err() != nil:
+		return cause(w.ctx)
+	}
+	return nil
+}
+
 // room gives the memory for the next bytes, never empty.
 func (w *Writer) room() ([]byte, error) {
-	if w.err != nil || w.closed {
-		return nil, ErrClosed
+	if err := w.usable(); err != nil {
+		return nil, err
 	}
 	if w.cur == nil {
 		w.cur = w.out.packet(transfer.Header{Offset: w.off})
@@ -192,8 +202,8 @@ func (w *Writer) Hsync(flags ...SyncFlag) error {
 }
 
 func (w *Writer) flush(sync bool, flags []SyncFlag) error {
-	if w.err != nil || w.closed {
-		return ErrClosed
+	if err := w.usable(); err != nil {
+		return err
 	}
 	length, end := false, false
 	for _, f := range flags {

@@ -36,7 +36,11 @@ type disk struct {
 	locked bool // after a crash nothing changes any more
 }
 
-type change struct{ name, to string } // to "": removed or created (see node)
+// A change of names: a rename; without from a creation, without to a removal.
+type change struct {
+	from, to string
+	n        *node
+}
 
 // A node is a file: what is on the disk, and the writes since.
 type node struct {
@@ -108,7 +112,7 @@ func (d *disk) OpenFile(path string, flag int, _ os.FileMode) (afero.File, error
 		}
 		n = &node{}
 		d.names[path] = n
-		d.changes = append(d.changes, change{name: path})
+		d.changes = append(d.changes, change{to: path, n: n})
 	case flag&os.O_TRUNC != 0:
 		if _, err := d.before("truncate %s to 0", path); err != nil {
 			return nil, err
@@ -127,8 +131,8 @@ func (d *disk) Remove(path string) error {
 	if _, err := d.before("remove %s", path); err != nil {
 		return err
 	}
+	d.changes = append(d.changes, change{from: path, n: d.names[path]})
 	delete(d.names, path)
-	d.changes = append(d.changes, change{name: path})
 	return nil
 }
 
@@ -144,7 +148,7 @@ func (d *disk) Rename(from, to string) error {
 	}
 	delete(d.names, from)
 	d.names[to] = n
-	d.changes = append(d.changes, change{from, to})
+	d.changes = append(d.changes, change{from, to, n})
 	return nil
 }
 
@@ -163,8 +167,8 @@ func (d *disk) syncDir(path string) error {
 	return nil
 }
 
-// crash gives the disk as it is found after a power loss: a random part of the changes of names, in order, and of
-// the unsynced writes of each file, torn in units of sector bytes. The old disk no longer changes.
+// crash gives the disk as it is found after a power loss: any of the changes of names and of the
+// unsynced writes of each file, torn in units of sector bytes. The old disk no longer changes.
 func (d *disk) crash(rng *rand.Rand, sector int) *disk {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -175,9 +179,15 @@ func (d *disk) crash(rng *rand.Rand, sector int) *disk {
 	for name, n := range d.stable {
 		names[name] = n
 	}
-	// Names change all together or not at all: the journal of the file system has committed or not.
-	if rng.IntN(2) == 0 {
-		names = d.names
+	for mode, i := rng.IntN(3), 0; i < len(d.changes); i++ { // all, none, any of the changes
+		if mode == 1 || mode == 2 && rng.IntN(2) == 0 {
+			continue
+		}
+		c := d.changes[i]
+		delete(names, c.from)
+		if c.to != "" {
+			names[c.to] = c.n
+		}
 	}
 	for name, n := range names {
 		data := n.survive(rng, sector)

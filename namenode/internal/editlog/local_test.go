@@ -37,11 +37,14 @@ func appendOps(ctx context.Context, j Journal, ops []addOp) (int, error) {
 	return len(ops), nil
 }
 
-// someOps are n ops of all sorts: without transaction, with one, with two.
+// someOps are n ops of all sorts: with one transaction, with two, and runs without any.
 func someOps(n int) []addOp {
 	ops := make([]addOp, n)
 	for i := range ops {
-		ops[i] = addOp{key: fmt.Sprintf("key-%d", i%7), n: uint64(i * 29 % 151)}
+		ops[i] = addOp{key: fmt.Sprintf("key-%d", i%7), n: uint64(1 + i*29%151)}
+		if i%17 < 6 {
+			ops[i].n = 0
+		}
 	}
 	return ops
 }

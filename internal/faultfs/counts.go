@@ -31,7 +31,7 @@ func (d *Disk) Counts() Counts {
 	c := d.counts.load()
 	c.Memory = d.pool.held()
 	d.mu.RLock()
-	c.OpenFiles = d.life.open.Load()
+	c.OpenFiles = d.gate.open.Load()
 	d.mu.RUnlock()
 	return c
 }

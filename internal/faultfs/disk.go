@@ -3,7 +3,6 @@ package faultfs
 import (
 	"io/fs"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/spf13/afero"
@@ -39,7 +38,7 @@ type Disk struct {
 	root    *node
 	journal journal
 	orphans map[*node]struct{} // files without name that are open
-	life    *life
+	gate    *gate              // until the next power loss
 }
 
 var _ afero.Fs = (*Disk)(nil)
@@ -62,7 +61,7 @@ func NewDisk(o Options) *Disk {
 	}
 	d.root = newDir(0o755)
 	d.orphans = make(map[*node]struct{})
-	d.life = new(life)
+	d.gate = newGate()
 	return d
 }
 
@@ -72,11 +71,8 @@ func (d *Disk) Name() string { return d.name }
 // Space is the disk's capacity.
 func (d *Disk) Space() *Space { return d.space }
 
-// life is the time between two power losses, to which a handle belongs.
-type life struct {
-	dead atomic.Bool
-	open atomic.Int64 // handles
-}
+// Usage gives the capacity in bytes, what files take of it, and what is available; math.MaxInt64 where there is no limit.
+func (d *Disk) Usage() (capacity, used, available int64) { return d.space.usage() }
 
 func newDir(perm fs.FileMode) *node {
 	return &node{dir: true, linked: true, mode: perm & permBits, mtime: time.Now(), children: make(map[string]*node)}

@@ -17,7 +17,7 @@ import (
 type diskFile struct {
 	disk *Disk
 	node *node
-	life *life
+	gate *gate
 	name string // as it was opened
 	path string
 	flag int
@@ -36,8 +36,8 @@ func (f *diskFile) liveLocked() error {
 	switch {
 	case f.closed:
 		return fs.ErrClosed
-	case f.life.dead.Load():
-		return syscall.EIO
+	case f.gate.isShut():
+		return ErrFrozen
 	}
 	return nil
 }
@@ -79,8 +79,8 @@ func (f *diskFile) Close() error {
 	}
 	f.closed = true
 	last := false
-	if !f.life.dead.Load() {
-		f.life.open.Add(-1)
+	if !f.gate.isShut() {
+		f.gate.open.Add(-1)
 		n.opens--
 		last = n.opens == 0 && !n.linked
 	}

@@ -220,11 +220,12 @@ func dump(t testing.TB, fsys afero.Fs, root string) []string {
 }
 
 // sameAsOS runs random operations on fsys and on the operating system's file system, and compares all answers.
-func sameAsOS(t *testing.T, rng *rand.Rand, ops int, fsys afero.Fs) {
+// It returns where it worked.
+func sameAsOS(t *testing.T, rng *rand.Rand, ops int, fsys afero.Fs) (root string) {
 	seed := rng.Uint64()
-	root := t.TempDir()
-	require.NoError(t, fsys.MkdirAll(root, 0o755))
 	run := func(fsys afero.Fs) *script {
+		root := t.TempDir()
+		require.NoError(t, fsys.MkdirAll(root, 0o755))
 		return &script{fs: fsys, root: root, rng: rand.New(rand.NewPCG(seed, 2))}
 	}
 	want, got := run(afero.NewOsFs()), run(fsys)
@@ -240,23 +241,45 @@ func sameAsOS(t *testing.T, rng *rand.Rand, ops int, fsys afero.Fs) {
 		before = append(before[max(0, len(before)-20):], want.log...)
 		want.log, got.log = nil, nil
 	}
-	require.Equal(t, dump(t, want.fs, root), dump(t, fsys, root))
+	require.Equal(t, dump(t, want.fs, want.root), dump(t, fsys, got.root))
 	for i := range want.files {
 		want.files[i].Close()
 		got.files[i].Close()
 	}
+	return got.root
 }
 
-func TestDiskEqualsOS(t *testing.T) {
+// fileSystems are the file systems that must behave alike.
+var fileSystems = map[string]func() afero.Fs{
+	"disk":         func() afero.Fs { return NewDisk(Options{}) },
+	"wrapped disk": func() afero.Fs { return Wrap(NewDisk(Options{})) },
+	"wrapped os":   func() afero.Fs { return Wrap(afero.NewOsFs()) },
+	"wrapped os, with books": func() afero.Fs {
+		return Wrap(afero.NewOsFs(), WithPowerLoss(), WithSpace(NewSpace(0)))
+	},
+}
+
+func TestSameAsOS(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the model is a POSIX file system")
 	}
-	rng := newRand(t, 0)
-	for range 20 {
-		d := NewDisk(Options{})
-		sameAsOS(t, rng, 400, d)
-		require.Zero(t, d.Counts().OpenFiles)
-		require.NoError(t, d.RemoveAll("/"))
-		require.Zero(t, d.Space().Used())
+	for name, make := range fileSystems {
+		t.Run(name, func(t *testing.T) {
+			rng := newRand(t, 0)
+			for range 8 {
+				fsys := make()
+				root := sameAsOS(t, rng, 400, fsys)
+				require.Zero(t, fsys.(interface{ Counts() Counts }).Counts().OpenFiles)
+				if d, ok := fsys.(*Disk); ok {
+					require.NoError(t, d.RemoveAll("/"))
+					require.Zero(t, d.Space().Used())
+				}
+				if s, ok := fsys.(*FS); ok && s.space != nil {
+					require.NoError(t, s.RemoveAll(root))
+					require.Zero(t, s.space.Used())
+					require.NoError(t, s.Close())
+				}
+			}
+		})
 	}
 }

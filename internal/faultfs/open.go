@@ -71,8 +71,8 @@ func (f *diskFile) holdLocked(n *node) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.opens++
-	f.node, f.life = n, d.life
-	f.life.open.Add(1)
+	f.node, f.gate = n, d.gate
+	f.gate.open.Add(1)
 	d.counts.opened.Add(1)
 	if f.flag&os.O_TRUNC != 0 && n.size > 0 {
 		d.space.force(-n.size)

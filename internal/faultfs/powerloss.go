@@ -22,8 +22,8 @@ const sectorSize = 512
 func (d *Disk) PowerLoss(rng *rand.Rand) []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.life.dead.Store(true)
-	d.life = new(life)
+	d.gate.close()
+	d.gate = newGate()
 
 	var report []string
 	for undo := rng.IntN(d.journal.len + 1); undo > 0; undo-- {
@@ -63,7 +63,7 @@ func (d *Disk) loseLocked(rng *rand.Rand, path string, n *node, report []string)
 type fate struct {
 	name string
 	size int64
-	keep func(off int64) bool // asked once a sector, in order
+	keep func(off int64) bool // asked in order; the same for all of a sector
 }
 
 // chooseFate decides for a file of which synced bytes were durable and size are written; first is the lowest offset that
@@ -81,10 +81,21 @@ func chooseFate(rng *rand.Rand, synced, size, first int64) fate {
 		} else if rng.IntN(2) == 0 { // a truncation happened or did not
 			left = synced
 		}
-		return fate{"torn", left, func(int64) bool { return rng.IntN(2) == 0 }}
+		return fate{"torn", left, bySector(func() bool { return rng.IntN(2) == 0 })}
 	default:
-		stop := first + rng.Int64N(max(1, size-first+1))
+		stop := (first + rng.Int64N(max(1, size-first+1))) / sectorSize * sectorSize
 		return fate{"cut short", size, func(off int64) bool { return off < stop }}
+	}
+}
+
+// bySector asks once for each sector of a row of offsets.
+func bySector(ask func() bool) func(off int64) bool {
+	last, answer := int64(-1), false
+	return func(off int64) bool {
+		if s := off / sectorSize; s != last {
+			last, answer = s, ask()
+		}
+		return answer
 	}
 }
 

@@ -49,6 +49,11 @@ func (s *Space) Reserve(n int64) { s.reserved.Store(max(0, n)) }
 // Fill reserves all that is available, so that the next byte fails with ENOSPC. Room that files give back later is free again.
 func (s *Space) Fill() { s.reserved.Add(s.Available()) }
 
+// usage is the three numbers at once.
+func (s *Space) usage() (capacity, used, available int64) {
+	return s.Capacity(), s.Used(), s.Available()
+}
+
 // take charges up to n bytes and says how many there were.
 func (s *Space) take(n int64) int64 {
 	for {

@@ -14,6 +14,7 @@ type Op struct {
 // Args is what an Op asks for: the closed set of pointer types in this file.
 type Args interface {
 	kind() Kind
+	plan(p *planner) error
 	appendTo(b []byte) []byte
 	decodeFrom(d *decoder)
 }
@@ -66,12 +67,14 @@ type AbandonBlock struct {
 	Block  dfs.Block
 }
 
-// Complete closes a file. The active journals it once the blocks have their minimal replication.
+// Complete closes a file. The active journals it once the blocks have their minimal replication; when it gives up
+// waiting for them, it journals it with CommitOnly, which settles Last and leaves the file open (answer: false).
 type Complete struct {
-	Path   string
-	FileID dfs.INodeID
-	Holder string
-	Last   *dfs.Block
+	Path       string
+	FileID     dfs.INodeID
+	Holder     string
+	Last       *dfs.Block
+	CommitOnly bool
 }
 
 // Fsync records how long the last block of an open file is.

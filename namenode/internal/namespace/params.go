@@ -8,19 +8,27 @@ type Params struct {
 	Superuser        string // the namenode's own user
 	Supergroup       string // its members are superusers too
 	Pool             string // block pool id, for the block names in messages
-	MaxNameLen       int    // bytes in a path component; 0: no limit
-	MaxPathLen       int    // characters in a path
-	MaxDepth         int    // components in a path
-	MaxDirItems      int    // children of one directory
-	MaxBlocksPerFile int
+	MaxNameLen       int64  // bytes in a path component; 0: no limit
+	MaxPathLen       int64  // characters in a path
+	MaxDepth         int64  // components in a path
+	MaxDirItems      int64  // children of one directory
+	MaxBlocksPerFile int64
 	MinBlockSize     int64
-	MaxXAttrs        int // on one inode, those of the user and trusted namespaces
-	MaxXAttrSize     int // bytes of name and value
+	MaxXAttrs        int64 // on one inode, those that users can see
+	MaxXAttrSize     int64 // bytes of name and value
+	MaxSnapshots     int64 // of one directory
+	RetryTTL         int64 // milliseconds of op time that an answer stays in the retry cache
+	RetryMax         int64 // answers in the retry cache
 	MinReplication   int16
 	MaxReplication   int16
-	MaxSnapshots     int   // of one directory
-	RetryTTL         int64 // milliseconds of op time that an answer stays in the retry cache
-	RetryMax         int   // answers in the retry cache
+}
+
+// numbers lists the numeric settings in the order of the codecs: append only.
+func (p *Params) numbers() []*int64 {
+	return []*int64{
+		&p.MaxNameLen, &p.MaxPathLen, &p.MaxDepth, &p.MaxDirItems, &p.MaxBlocksPerFile, &p.MinBlockSize,
+		&p.MaxXAttrs, &p.MaxXAttrSize, &p.MaxSnapshots, &p.RetryTTL, &p.RetryMax,
+	}
 }
 
 // DefaultParams are HDFS's defaults. Superuser and Pool are empty.
@@ -55,4 +63,27 @@ func (p *Params) superuser(c *dfs.Caller) bool {
 		}
 	}
 	return false
+}
+
+func (a *SetParams) plan(p *planner) error {
+	if a.Params == *p.params || p.begin(0) {
+		return nil
+	}
+	n, next := p.n, a.Params
+	p.wide(func() {
+		n.params.Store(&next)
+		// The root of a new file system belongs to the superuser.
+		if d := n.root.dir; d.owner == 0 {
+			root := n.thaw(n.root).dir
+			root.owner, root.group = n.names.number(next.Superuser), n.names.number(next.Supergroup)
+		}
+	})
+	return nil
+}
+
+func (a *StartSegment) plan(p *planner) error {
+	if !p.begin(1) {
+		p.c.term = a.Term
+	}
+	return nil
 }

@@ -1,0 +1,225 @@
+package namespace
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/minidfs/go-minidfs/internal/dfs"
+)
+
+var (
+	root  = dfs.Caller{User: "root", Groups: []string{"supergroup"}, Host: "127.0.0.1"}
+	alice = dfs.Caller{User: "alice", Groups: []string{"users"}, Host: "127.0.0.1"}
+	bob   = dfs.Caller{User: "bob", Groups: []string{"users"}, Host: "127.0.0.1"}
+)
+
+// ears is an observer that keeps what it hears.
+type ears struct{ blocks map[dfs.BlockID]BlockInfo }
+
+func (e *ears) PutBlock(b BlockInfo)       { e.blocks[b.ID] = b }
+func (e *ears) RemoveBlock(id dfs.BlockID) { delete(e.blocks, id) }
+
+func (e *ears) Reset(all iter.Seq[BlockInfo]) {
+	e.blocks = map[dfs.BlockID]BlockInfo{}
+	for b := range all {
+		e.blocks[b.ID] = b
+	}
+}
+
+// env is a namespace with a clock and short ways to use it.
+type env struct {
+	*Namespace
+	t    *testing.T
+	ears *ears
+	now  int64
+}
+
+func testParams() Params {
+	p := DefaultParams()
+	p.Superuser, p.Pool, p.MinBlockSize = "root", "BP-1", 0
+	return p
+}
+
+func newEnv(t *testing.T) *env { return newEnvMode(t, Partitioned) }
+
+func newEnvMode(t *testing.T, mode LockMode) *env {
+	e := &env{t: t, ears: &ears{blocks: map[dfs.BlockID]BlockInfo{}}, now: 1000}
+	e.Namespace = New(Options{Mode: mode, Observer: e.ears})
+	require.NoError(t, e.do(dfs.Caller{}, &SetParams{Params: testParams()}).Err)
+	return e
+}
+
+// do applies one op.
+func (e *env) do(c dfs.Caller, a Args) Result {
+	e.now++
+	op := &Op{Time: e.now, Caller: c, CallID: -1, Args: a}
+	dry, final := e.Check(op)
+	res := e.Apply([]*Op{op})[0]
+	if final {
+		require.Equal(e.t, dry.Err, res.Err, "Check and Apply disagree about %s %+v", op.Kind(), a)
+		require.Equal(e.t, dry.Bool, res.Bool)
+	} else {
+		require.NoError(e.t, res.Err, "Check let %s %+v through", op.Kind(), a)
+	}
+	return res
+}
+
+// must applies one op that has to succeed.
+func (e *env) must(c dfs.Caller, a Args) Result {
+	e.t.Helper()
+	r := e.do(c, a)
+	require.NoError(e.t, r.Err)
+	return r
+}
+
+func (e *env) mkdir(c dfs.Caller, path string) {
+	e.t.Helper()
+	e.must(c, &Mkdirs{Path: path, Perm: 0o755, CreateParent: true})
+}
+
+// open creates a file and gives its id.
+func (e *env) open(c dfs.Caller, path string) dfs.INodeID {
+	e.t.Helper()
+	return e.must(c, &Create{Path: path, Perm: 0o644, Holder: c.User, Flags: dfs.CreateNew, CreateParent: true, Replication: 3, BlockSize: 100}).Status.ID
+}
+
+// write makes a closed file with blocks of the given lengths.
+func (e *env) write(c dfs.Caller, path string, lengths ...int64) []dfs.Block {
+	e.t.Helper()
+	id := e.open(c, path)
+	blocks := e.fill(c, path, id, nil, lengths...)
+	var last *dfs.Block
+	if len(blocks) > 0 {
+		last = &blocks[len(blocks)-1]
+	}
+	require.True(e.t, e.must(c, &Complete{Path: path, FileID: id, Holder: c.User, Last: last}).Bool)
+	return blocks
+}
+
+// fill adds blocks to an open file.
+func (e *env) fill(c dfs.Caller, path string, id dfs.INodeID, prev *dfs.Block, lengths ...int64) []dfs.Block {
+	e.t.Helper()
+	var blocks []dfs.Block
+	for _, l := range lengths {
+		b := e.must(c, &AddBlock{Path: path, FileID: id, Holder: c.User, Previous: prev}).Block.Block
+		b.Len = l
+		blocks = append(blocks, b)
+		prev = &b
+	}
+	return blocks
+}
+
+// fails applies one op that has to be refused.
+func (e *env) fails(c dfs.Caller, a Args, class dfs.Class, message string) {
+	e.t.Helper()
+	r := e.do(c, a)
+	require.Error(e.t, r.Err)
+	require.Equal(e.t, dfs.RemoteError{Class: class, Message: message}, *dfs.AsRemote(r.Err))
+}
+
+func (e *env) stat(path string) *Status {
+	e.t.Helper()
+	st, err := e.Status(root, path, true)
+	require.NoError(e.t, err)
+	return st
+}
+
+func (e *env) list(path string) []string {
+	e.t.Helper()
+	l, err := e.List(root, path, "", 0, false)
+	require.NoError(e.t, err)
+	require.NotNil(e.t, l, path)
+	names := []string{}
+	for _, s := range l.Entries {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+// verify checks what must hold in every state.
+func (e *env) verify() {
+	e.t.Helper()
+	verify(e.t, e.Namespace)
+	if e.ears != nil {
+		require.Equal(e.t, maps.Collect(known(e.Namespace)), e.ears.blocks, "the observer heard something else")
+	}
+}
+
+// known gives all blocks of the state.
+func known(n *Namespace) iter.Seq2[dfs.BlockID, BlockInfo] {
+	return func(yield func(dfs.BlockID, BlockInfo) bool) {
+		for id := range n.blocks {
+			b, _ := n.block(id)
+			yield(id, b)
+		}
+		n.kept.Scan(func(id dfs.BlockID, k keptBlock) bool { return yield(id, k.BlockInfo) })
+	}
+}
+
+// verify walks the tree and compares it with the indexes and counts.
+func verify(t *testing.T, n *Namespace) {
+	t.Helper()
+	var counts Counts
+	leases := map[string]map[dfs.INodeID]struct{}{}
+	blocks := map[dfs.BlockID]dfs.INodeID{}
+	var walk func(in *inode, parent dfs.INodeID)
+	walk = func(in *inode, parent dfs.INodeID) {
+		require.Equal(t, parent, in.parent)
+		require.Same(t, in, n.inodes[in.id])
+		require.LessOrEqual(t, in.epoch, n.epoch)
+		counts.INodes++
+		if in.isDir() {
+			counts.Directories++
+			if in.snaps() != nil {
+				require.Contains(t, n.snapDirs, in.id)
+				counts.Snapshots += int64(len(in.snaps().list))
+			}
+			in.dir.each(func(c *inode) bool {
+				require.True(t, c.epoch <= in.epoch, "a child of a later epoch than its directory")
+				walk(c, in.id)
+				return true
+			})
+			return
+		}
+		counts.Files++
+		f := in.file()
+		if f.open() {
+			counts.OpenFiles++
+			if leases[f.writer.holder] == nil {
+				leases[f.writer.holder] = map[dfs.INodeID]struct{}{}
+			}
+			leases[f.writer.holder][in.id] = struct{}{}
+		} else {
+			for i := range f.count() {
+				require.Equal(t, dfs.BlockComplete, f.state(i))
+			}
+		}
+		var settled int64
+		for _, b := range f.settled {
+			settled += b.Len
+		}
+		require.Equal(t, settled, f.settledLen)
+		for i := range f.count() {
+			counts.Blocks++
+			require.NotContains(t, blocks, f.block(i).ID, "a block in two files")
+			blocks[f.block(i).ID] = in.id
+		}
+	}
+	walk(n.root, 0)
+	require.Equal(t, blocks, n.blocks)
+	require.Equal(t, leases, n.leases, "files under construction and leases")
+	require.Len(t, n.inodes, int(counts.INodes))
+	require.Equal(t, counts, n.counts)
+	n.kept.Scan(func(id dfs.BlockID, k keptBlock) bool {
+		require.NotContains(t, blocks, id, "a block of a file that is also kept for snapshots")
+		require.NotEmpty(t, k.holders)
+		for _, s := range k.holders {
+			require.Contains(t, n.keptBy[s], id, fmt.Sprintf("block %d, snapshot %d", id, s))
+		}
+		return true
+	})
+}

@@ -177,8 +177,9 @@ func (m *Manager) rehearLocked(old map[dfs.BlockID]*block) {
 		for _, r := range o.replicas {
 			m.hearLocked(r.storage, Replica{Block: dfs.Block{ID: o.ID, GenStamp: r.gen, Len: r.len}, State: r.state})
 			if b := m.blocks[o.ID]; b != nil {
+				changed := o.GenStamp != b.GenStamp || b.open() && !o.open()
 				if i := b.at(r.storage.node); i >= 0 && b.replicas[i].gen == r.gen {
-					b.replicas[i].bad, b.replicas[i].held = r.bad, r.held
+					b.replicas[i].bad, b.replicas[i].held = r.bad, r.held || changed
 				}
 			}
 		}

@@ -1,8 +1,10 @@
 package blocks
 
 import (
-	"github.com/minidfs/go-minidfs/internal/dfs"
 	"log/slog"
+	"slices"
+
+	"github.com/minidfs/go-minidfs/internal/dfs"
 )
 
 // deletions are the replicas that a datanode is to delete, oldest first.
@@ -43,9 +45,7 @@ func (d *deletions) take(limit int) []dfs.Block {
 			out = append(out, b)
 		}
 	}
-	if len(d.gens) == 0 {
-		*d = deletions{}
-	}
+	d.compact()
 	return out
 }
 
@@ -57,7 +57,23 @@ func (d *deletions) keep(wanted func(dfs.BlockID) bool) int {
 			delete(d.gens, id)
 		}
 	}
+	d.compact()
 	return before - len(d.gens)
+}
+
+// drop takes a block off the queue.
+func (d *deletions) drop(id dfs.BlockID) {
+	delete(d.gens, id)
+	d.compact()
+}
+
+// compact keeps the order from outgrowing what is queued: a standby's queue is only ever emptied by drop.
+func (d *deletions) compact() {
+	if len(d.gens) == 0 {
+		*d = deletions{}
+	} else if len(d.order) > 2*len(d.gens)+64 {
+		d.order = slices.DeleteFunc(d.order, func(b dfs.Block) bool { return d.gens[b.ID] != b.GenStamp })
+	}
 }
 
 // clear drops all, and returns how many.
@@ -76,7 +92,7 @@ func (m *Manager) deleteLocked(n *node, b dfs.Block) {
 
 // forgetDeletionLocked takes a block off n's queue.
 func (m *Manager) forgetDeletionLocked(n *node, id dfs.BlockID) {
-	delete(n.deletions.gens, id)
+	n.deletions.drop(id)
 	m.tally.deletions--
 }
 

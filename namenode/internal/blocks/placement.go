@@ -309,12 +309,14 @@ func (c *chooser) try(n *node) bool {
 	return false
 }
 
+// busy compares n with the average. Every datanode has one transfer more than it tells, as in HDFS, whose datanodes count
+// the thread that accepts them: else one reader would make a datanode of an idle cluster a busy one.
 func (c *chooser) busy(n *node) bool {
-	if c.m.o.IgnoreLoad || c.m.topo.load == 0 {
+	if c.m.o.IgnoreLoad {
 		return false
 	}
-	average := float64(c.m.topo.load) / float64(len(c.m.topo.nodes))
-	return float64(n.beat.XceiverCount) > c.m.o.LoadFactor*average
+	average := float64(c.m.topo.load)/float64(len(c.m.topo.nodes)) + 1
+	return float64(n.beat.XceiverCount+1) > c.m.o.LoadFactor*average
 }
 
 // roomLocked gives a storage of n of that type with room for size bytes beside what is on its way to n, or nil.

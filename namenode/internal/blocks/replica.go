@@ -96,8 +96,8 @@ func (m *Manager) hearLocked(s *storage, rep Replica) *block {
 		return b
 	}
 	r := &b.replicas[i]
-	if !b.open() && r.state == dfs.ReplicaFinalized && rep.State != dfs.ReplicaFinalized && r.gen == rep.GenStamp {
-		return nil // a finalized replica does not go back: this was said earlier
+	if !b.open() && r.state == dfs.ReplicaFinalized && rep.State == dfs.ReplicaRBW && r.gen == rep.GenStamp {
+		return nil // nobody writes to it again: this was said before it was finalized
 	}
 	if r.storage != s {
 		m.unlinkLocked(r)

@@ -155,13 +155,10 @@ func (m *Manager) startupTipLocked(now time.Time) string {
 		fmt.Fprintf(&b, "The number of live datanodes %d has reached the minimum number %d. ", nodes, want)
 	}
 	const off = "Safe mode will be turned off automatically "
-	switch {
-	case m.safe.startup == extension:
+	if m.safe.startup == extension {
 		left := max(m.o.SafeMode.Extension-now.Sub(m.safe.reached), 0)
 		fmt.Fprintf(&b, "In safe mode extension. %sin %d seconds.", off, left/time.Second)
-	case m.thresholdsMetLocked():
-		b.WriteString(off + "soon.")
-	default:
+	} else {
 		b.WriteString(off + "once the thresholds have been reached.")
 	}
 	return b.String()

@@ -6,7 +6,8 @@ type Stats struct {
 
 	Blocks          int // complete ones
 	Safe            int // of them with MinReplication live replicas
-	LowRedundancy   int // with fewer live replicas than asked for; the missing ones too
+	LowRedundancy   int // with fewer live replicas than asked for; the missing ones too, which getReplicatedBlockStats leaves out
+	LastReplica     int // of them with one live replica: the first to copy
 	Missing         int // with no live replica
 	MissingOne      int // of them in files with replication 1
 	Corrupt         int // with a corrupt replica
@@ -32,6 +33,7 @@ func (m *Manager) Stats() Stats {
 	}
 	if !m.safe.startingUp() {
 		st.LowRedundancy = m.tally.of(markUnder)
+		st.LastReplica = m.tally.of(markLast)
 		st.Missing = m.tally.of(markMissing)
 		st.MissingOne = m.tally.of(markMissingOne)
 	}

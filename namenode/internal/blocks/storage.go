@@ -5,7 +5,7 @@ import "github.com/minidfs/go-minidfs/internal/dfs"
 // Storage is one volume of a datanode, as its reports name it.
 type Storage struct {
 	ID       string
-	Type     dfs.StorageType // zero: DISK
+	Type     dfs.StorageType // zero: as it was, DISK at first
 	ReadOnly bool            // shared read-only: never written to
 }
 
@@ -49,14 +49,18 @@ func (s *storage) list(r *replica) {
 
 // storageLocked returns n's storage of that id, made on demand: any kind of report may be the first to name it.
 func (m *Manager) storageLocked(n *node, st Storage) *storage {
+	s := n.storage(st.ID)
+	if s != nil && st.Type == 0 {
+		return s
+	}
 	if st.Type == 0 {
 		st.Type = dfs.StorageDisk
 	}
-	if s := n.storage(st.ID); s != nil {
+	if s != nil {
 		s.report.Storage = st
 		return s
 	}
-	s := &storage{node: n, report: StorageReport{Storage: st}}
+	s = &storage{node: n, report: StorageReport{Storage: st}}
 	n.storages = append(n.storages, s)
 	return s
 }
@@ -82,10 +86,8 @@ func (m *Manager) updateStoragesLocked(n *node, reports []StorageReport, lost bo
 	for _, rep := range reports {
 		named[rep.ID] = true
 		s := m.storageLocked(n, rep.Storage)
-		typ := s.report.Storage
-		s.report = rep
-		s.report.Storage = typ
-		s.heard = true
+		rep.Storage = s.report.Storage
+		s.report, s.heard = rep, true
 		if rep.Failed {
 			m.clearStorageLocked(s)
 		}

@@ -12,6 +12,7 @@ const (
 	markMissing          // complete, with none
 	markMissingOne       // the same, of a file with replication 1
 	markCorrupt          // with at least one corrupt replica
+	markLast             // under, with the last live replica
 	markKinds      = iota
 )
 
@@ -51,6 +52,9 @@ func (m *Manager) settleLocked(b *block) {
 		}
 		if lives+m.awaitedLocked(b) < int(b.replication) {
 			now |= markUnder
+			if lives == 1 {
+				now |= markLast
+			}
 		}
 		if lives == 0 {
 			now |= markMissing

@@ -3,6 +3,7 @@ package editlog
 import (
 	"context"
 	"io"
+	"slices"
 )
 
 // A cut is the wish for a snapshot between two batches, and its fulfilment.
@@ -126,6 +127,9 @@ func (j *Local) trim(images []imageFile) []imageFile {
 		remove = append(remove, image.name)
 	}
 	images = images[excess:]
+	remove = slices.DeleteFunc(remove, func(name string) bool { // replaced meanwhile by a good one
+		return slices.ContainsFunc(images, func(i imageFile) bool { return i.name == name })
+	})
 	if len(images) >= j.opts.RetainImages {
 		n := 0
 		for n < len(j.closed) && j.closed[n].last <= images[0].seq {

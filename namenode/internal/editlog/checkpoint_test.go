@@ -253,3 +253,44 @@ func (f *slowFile) Sync() error {
 	f.begun = true
 	return f.File.Sync()
 }
+
+// An image that replaces a damaged one of the same name stays.
+func TestCheckpointReplacesDamagedImage(t *testing.T) {
+	fs := newDisk()
+	ops := someOps(20)
+	j := openLocal(t, newMachine(), options(fs))
+	_, err := appendOps(t.Context(), j, ops)
+	require.NoError(t, err)
+	require.NoError(t, j.Checkpoint(t.Context()))
+	require.NoError(t, j.Close())
+	images := fs.list(imagePrefix)
+	require.Len(t, images, 1)
+	fs.file(images[0]).data[imageHeaderLen]++
+
+	j = openLocal(t, newMachine(), options(fs))
+	require.NoError(t, j.Checkpoint(t.Context()))
+	require.NoError(t, j.Close())
+	require.Equal(t, images, fs.list(imagePrefix))
+	for _, name := range fs.list(editsPrefix) {
+		delete(fs.names, "/nn/current/"+name)
+	}
+	_, err = tryOpen(t, fs, ops, nil)
+	require.EqualError(t, err, "editlog: /nn/current is corrupt at offset 0, op 21, after txid 15: "+
+		"there are images, but no edits; restore the directory from a copy")
+}
+
+// What is replayed counts towards the next checkpoint: many short runs do not let the log grow for ever.
+func TestOverdueAfterReplay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := options(newDisk())
+		o.CheckpointOps = 10
+		for run := range 4 {
+			j := openLocal(t, newMachine(), o)
+			_, err := appendOps(t.Context(), j, someOps(3))
+			require.NoError(t, err)
+			synctest.Wait()
+			require.Equal(t, run == 3, j.Stats().Checkpoints == 1)
+			require.NoError(t, j.Close())
+		}
+	})
+}

@@ -122,6 +122,15 @@ func (d *disk) OpenFile(path string, flag int, _ os.FileMode) (afero.File, error
 	return &handle{d: d, path: path, n: n}, nil
 }
 
+func (d *disk) Stat(path string) (os.FileInfo, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.dirs[path] {
+		return nil, &fs.PathError{Op: "stat", Path: path, Err: fs.ErrNotExist}
+	}
+	return info{filepath.Base(path), 0, true}, nil
+}
+
 func (d *disk) Remove(path string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -54,8 +54,8 @@ func OpenLocal(ctx context.Context, sm StateMachine, o LocalOptions) (*Local, er
 		return nil, err
 	}
 	s := &store{fs: o.FS, dir: filepath.Join(o.Dir, currentDir)}
-	if err := o.FS.MkdirAll(o.Dir, 0o755); err != nil {
-		return nil, fmt.Errorf("editlog: cannot make directory %s: %w", o.Dir, err)
+	if err := s.makeDir(o.Dir); err != nil {
+		return nil, err
 	}
 	unlock, err := lock(o.FS, o.Dir)
 	if err != nil {
@@ -106,7 +106,7 @@ func openLocked(ctx context.Context, sm StateMachine, o LocalOptions, s *store) 
 	j.images <- r.images
 	j.counts.kinds = make(map[string]*KindStats)
 	j.counts.TxID = sm.TxID()
-	j.c = committer{segment: r.open, seq: r.seq, txid: sm.TxID()}
+	j.c = committer{segment: r.open, seq: r.seq, txid: sm.TxID(), opsSince: r.ops, bytesSince: r.bytes}
 	return j, nil
 }
 
@@ -140,10 +140,7 @@ func (s *store) identify(dir string, fresh Identity) (Identity, error) {
 			}
 		}
 	}
-	if err := s.fs.MkdirAll(s.dir, 0o755); err != nil {
-		return Identity{}, fmt.Errorf("editlog: cannot make directory %s: %w", s.dir, err)
-	}
-	if err := s.syncDir(dir); err != nil {
+	if err := s.makeDir(s.dir); err != nil {
 		return Identity{}, err
 	}
 	return fresh, s.write(versionName, writeBytes(formatVersion(fresh)))

@@ -18,6 +18,8 @@ type recovery struct {
 	maxBatch int
 
 	seq    uint64          // of the last op in the state
+	ops    int64           // replayed
+	bytes  int64           // of the segments replayed
 	images []imageFile     // ascending, the newest is the one that was loaded
 	junk   []string        // images that cannot be read
 	closed []closedSegment // ascending
@@ -171,6 +173,7 @@ func (r *recovery) flush() error {
 	}
 	n, results := len(r.batch), r.sm.Apply(r.batch)
 	r.seq += uint64(n)
+	r.ops += int64(n)
 	clear(r.batch)
 	r.batch = r.batch[:0]
 	if len(results) != n {

@@ -152,6 +152,7 @@ func (r *recovery) replaySegment(file segmentFile, h segmentHeader, last bool) (
 	if err := r.flush(); err != nil {
 		return 0, err
 	}
+	r.bytes += s.end
 	rest := int64(len(data)) - s.end
 	switch {
 	case s.ended && rest > 0:

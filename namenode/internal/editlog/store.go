@@ -165,6 +165,30 @@ func (s *store) remove(name string) error {
 	return nil
 }
 
+// makeDir makes a directory, and those above it that are missing, durably.
+func (s *store) makeDir(dir string) error {
+	var missing []string
+	for d := dir; ; d = filepath.Dir(d) {
+		_, err := s.fs.Stat(d)
+		if err == nil || d == filepath.Dir(d) {
+			break
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("editlog: cannot stat %s: %w", d, err)
+		}
+		missing = append(missing, d)
+	}
+	if err := s.fs.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("editlog: cannot make directory %s: %w", dir, err)
+	}
+	for _, d := range missing {
+		if err := s.syncDir(filepath.Dir(d)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // syncDir makes the entries of a directory durable, where the file system knows of such a thing.
 func (s *store) syncDir(dir string) error {
 	if runtime.GOOS == "windows" {

@@ -128,10 +128,11 @@ func (m *Manager) mayDeleteLocked(b *block) bool {
 }
 
 // dropCorruptLocked deletes corrupt replicas of b where HDFS does: there are enough good ones, or more of both than the
-// file asks for, or they only missed the end of a write. The last copy is never deleted.
-func (m *Manager) dropCorruptLocked(b *block, lives, corrupts int) {
+// file asks for, or they only missed the end of a write. The last copy is never deleted. It reports whether it deleted any.
+func (m *Manager) dropCorruptLocked(b *block, lives, corrupts int) bool {
 	safe := lives >= m.o.MinReplication
 	all := safe && (lives >= int(b.replication) || lives+corrupts > int(b.replication))
+	dropped := false
 	for i := len(b.replicas) - 1; i >= 0; i-- {
 		r := &b.replicas[i]
 		if b.standing(r) != corrupt || !all && !(safe && r.gen < b.GenStamp) {
@@ -139,10 +140,12 @@ func (m *Manager) dropCorruptLocked(b *block, lives, corrupts int) {
 		}
 		if !m.mayDeleteLocked(b) {
 			m.postponed[b.ID] = struct{}{}
-			return
+			return dropped
 		}
 		m.discardLocked(b, i)
+		dropped = true
 	}
+	return dropped
 }
 
 // settlePostponedLocked looks again at blocks whose corrupt replicas had to wait.

@@ -22,16 +22,14 @@ type TargetRequest struct {
 
 // PlacementError says that a block could not be placed on MinReplication datanodes.
 type PlacementError struct {
-	Chosen, MinReplication, Running, Excluded int
+	Chosen, MinReplication int
+	Running                int // live datanodes
+	Excluded               int // datanodes that the client excluded, and those that were looked at in vain
 }
 
 func (e *PlacementError) Error() string {
-	excluded := "no"
-	if e.Excluded > 0 {
-		excluded = strconv.Itoa(e.Excluded)
-	}
-	return fmt.Sprintf("could only be written to %d of the %d minReplication nodes. There are %d datanode(s) running and %s node(s) are excluded in this operation.",
-		e.Chosen, e.MinReplication, e.Running, excluded)
+	return fmt.Sprintf("could only be written to %d of the %d minReplication nodes. There are %d datanode(s) running and %d node(s) are excluded in this operation.",
+		e.Chosen, e.MinReplication, e.Running, e.Excluded)
 }
 
 // For gives the error as addBlock sends it.
@@ -65,11 +63,7 @@ func (m *Manager) ChooseTargets(req TargetRequest) ([]Target, error) {
 		c = m.placeLocked(req, writer, rack, false)
 	}
 	if len(c.chosen) < m.o.MinReplication {
-		e := &PlacementError{Chosen: len(c.chosen), MinReplication: m.o.MinReplication, Running: len(m.topo.nodes)}
-		if len(req.Excluded) > 0 {
-			e.Excluded = c.refused
-		}
-		return nil, e
+		return nil, &PlacementError{Chosen: len(c.chosen), MinReplication: m.o.MinReplication, Running: len(m.topo.nodes), Excluded: c.refused}
 	}
 	return c.pipeline(writer), nil
 }
@@ -309,14 +303,10 @@ func (c *chooser) try(n *node) bool {
 	return false
 }
 
-// busy compares n with the average. Every datanode has one transfer more than it tells, as in HDFS, whose datanodes count
-// the thread that accepts them: else one reader would make a datanode of an idle cluster a busy one.
+// busy reports whether n has far more transfers than the average datanode.
 func (c *chooser) busy(n *node) bool {
-	if c.m.o.IgnoreLoad {
-		return false
-	}
-	average := float64(c.m.topo.load)/float64(len(c.m.topo.nodes)) + 1
-	return float64(n.beat.XceiverCount+1) > c.m.o.LoadFactor*average
+	limit := c.m.o.LoadFactor * float64(c.m.topo.load) / float64(len(c.m.topo.nodes))
+	return !c.m.o.IgnoreLoad && limit > 0 && float64(n.beat.XceiverCount) > limit
 }
 
 // roomLocked gives a storage of n of that type with room for size bytes beside what is on its way to n, or nil.

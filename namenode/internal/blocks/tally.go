@@ -41,6 +41,9 @@ func (t *tally) move(before, now marks) {
 // settleLocked draws the consequences of a change of b or its replicas: counters, waiters, deletion of corrupt ones.
 func (m *Manager) settleLocked(b *block) {
 	lives, corrupts := b.count()
+	if corrupts > 0 && b.state == dfs.BlockComplete && m.dropCorruptLocked(b, lives, corrupts) {
+		lives, corrupts = b.count()
+	}
 	var now marks
 	if corrupts > 0 {
 		now |= markCorrupt
@@ -69,8 +72,5 @@ func (m *Manager) settleLocked(b *block) {
 	}
 	if len(m.waiters) > 0 {
 		m.wakeLocked(b)
-	}
-	if corrupts > 0 && b.state == dfs.BlockComplete {
-		m.dropCorruptLocked(b, lives, corrupts)
 	}
 }

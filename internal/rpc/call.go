@@ -40,7 +40,8 @@ func (c *Call) Yield() {
 	}
 }
 
-// Next is what a Hook stands before: the method itself. It may be called once, or not at all.
+// Next is what a Hook stands before: the method itself. It may be called once, not at all, or again: each time the
+// method runs.
 type Next func(ctx context.Context) (proto.Message, error)
 
 func (c *Call) next(ctx context.Context) (proto.Message, error) { return c.method.run(ctx, c) }

@@ -27,7 +27,7 @@ type clientConn struct {
 	nc     net.Conn
 	out    outbox
 	done   chan struct{} // closed by fail
-	heard  atomic.Int64  // when the last answer came, in Unix nanoseconds
+	heard  atomic.Int64  // when the last answer came or waiting began, in Unix nanoseconds
 
 	mu    sync.Mutex
 	err   error // why it ended
@@ -75,7 +75,7 @@ func (cc *clientConn) call(ctx context.Context, id CallID, method string, frame 
 		<-w.done // the answer is there already
 	}
 	if w.err != nil {
-		return &ConnError{Addr: cc.client.addr, Op: method, Sent: end > 0 && cc.out.took(end), Err: w.err}
+		return &ConnError{Addr: cc.client.addr, Op: method, Sent: end > 0 && cc.out.sent(end), Err: w.err}
 	}
 	err = cc.decode(method, w, resp)
 	*w = wait{done: w.done}
@@ -106,6 +106,9 @@ func (cc *clientConn) expect(id int32, w *wait) error {
 	}
 	if cc.waits[id] != nil {
 		return fmt.Errorf("call id %d is in use", id)
+	}
+	if len(cc.waits) == 0 {
+		cc.heard.Store(time.Now().UnixNano()) // silence counts from here
 	}
 	cc.waits[id] = w
 	return nil
@@ -162,9 +165,8 @@ func (cc *clientConn) readLoop() {
 	defer cc.client.work.Done()
 	in := bufio.NewReaderSize(cc.nc, readBuffer)
 	for {
-		frame := cc.client.pool.get()
-		var err error
-		if *frame, err = readFrame(in, *frame, cc.client.o.MaxFrame); err == nil {
+		frame, err := readFrame(in, &cc.client.pool, cc.client.o.MaxFrame)
+		if err == nil {
 			err = cc.deliver(frame)
 		}
 		if err != nil {

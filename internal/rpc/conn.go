@@ -16,6 +16,8 @@ const (
 	maxBacklog = 4 << 20  // of answers that the peer has not taken
 )
 
+// While nobody reads, a break of the connection is noticed only by the next write.
+
 // serverConn is one connection of a server. One worker at a time has its reading; the fields before mu belong to that
 // worker, but for out and cancel, which any may use.
 type serverConn struct {
@@ -74,9 +76,8 @@ func (c *serverConn) read() (*Call, error) {
 		}
 		c.greeted = true
 	}
-	frame := c.srv.pool.get()
-	var err error
-	if *frame, err = readFrame(c.in, *frame, c.srv.maxFrame); err != nil {
+	frame, err := readFrame(c.in, &c.srv.pool, c.srv.maxFrame)
+	if err != nil {
 		return nil, err
 	}
 	call, err := c.dispatch(*frame)
@@ -94,17 +95,19 @@ func (c *serverConn) end(err error) {
 	switch {
 	case errors.As(err, &f):
 		c.srv.log.Warn("rpc: connection refused", "peer", c.remote, "err", err)
-		_, _ = c.out.send(f.answer)
+		if c.out.sendLast(f.answer) == nil {
+			return // whoever writes now closes the connection afterwards
+		}
 	case err != io.EOF && !errors.Is(err, net.ErrClosed):
 		c.srv.log.Debug("rpc: connection broken", "peer", c.remote, "err", err)
 	}
 	c.close()
 }
 
-// close cuts the connection and cancels its calls.
+// close cuts the connection and then cancels its calls, whose errors thus reach nobody.
 func (c *serverConn) close() {
-	c.cancel()
 	c.nc.Close()
+	c.cancel()
 	c.srv.forget(c)
 }
 

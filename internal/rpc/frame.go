@@ -15,7 +15,7 @@ const (
 
 	readBuffer   = 4 << 10  // of each connection; what is longer is read past it
 	pooledBuffer = 64 << 10 // longer buffers are left to the garbage collector
-	frameStep    = 1 << 20  // a long frame gets memory in steps, as its bytes arrive
+	frameStep    = 64 << 10 // a long frame gets memory in growing steps, as its bytes arrive
 )
 
 // lengthError reports a frame length that no peer may send.
@@ -45,32 +45,31 @@ func (p *buffers) put(b *[]byte) {
 	}
 }
 
-// readFrame reads one frame into buf, grown as needed. io.EOF means that the stream ended between two frames.
-func readFrame(r *bufio.Reader, buf []byte, limit int) ([]byte, error) {
-	var head [4]byte
-	if err := readHead(r, &head); err != nil {
-		return buf, err
+// readFrame reads one frame into a buffer of the pool, which it takes only once the frame is there: a connection that
+// is idle holds none. io.EOF means that the stream ended between two frames.
+func readFrame(r *bufio.Reader, pool *buffers, limit int) (*[]byte, error) {
+	head, err := r.Peek(4)
+	if err != nil {
+		if err == io.EOF && len(head) > 0 {
+			err = io.ErrUnexpectedEOF
+		}
+		return nil, err
 	}
-	return readBody(r, buf, int32(binary.BigEndian.Uint32(head[:])), limit)
-}
-
-// readHead reads the four bytes that lead a frame.
-func readHead(r *bufio.Reader, head *[4]byte) error {
-	b, err := r.Peek(len(head))
-	if err == io.EOF && len(b) > 0 {
-		err = io.ErrUnexpectedEOF
-	}
-	copy(head[:], b)
-	_, _ = r.Discard(len(b)) // they are in the buffer
-	return err
-}
-
-// readBody reads the length bytes of a frame.
-func readBody(r *bufio.Reader, buf []byte, length int32, limit int) ([]byte, error) {
+	length := int32(binary.BigEndian.Uint32(head))
 	if length < 0 || int(length) > limit {
-		return buf, &lengthError{length, limit}
+		return nil, &lengthError{length, limit}
 	}
-	n := int(length)
+	_, _ = r.Discard(len(head)) // they are in the buffer
+	frame := pool.get()
+	if *frame, err = readBody(r, *frame, int(length)); err != nil {
+		pool.put(frame)
+		return nil, err
+	}
+	return frame, nil
+}
+
+// readBody reads n bytes into buf, which grows as they arrive.
+func readBody(r *bufio.Reader, buf []byte, n int) ([]byte, error) {
 	for buf = buf[:0]; len(buf) < n; {
 		have := len(buf)
 		step := min(n-have, max(have, frameStep))

@@ -199,7 +199,7 @@ func (h *answerHeader) parse(msg []byte) error {
 		}
 	})
 	if err == nil && (!hasID || !hasStatus || h.status < success || h.status > fatal) {
-		err = errors.New("the answer's header lacks a call id or a status")
+		err = errors.New("the header lacks a call id or a status")
 	}
 	return err
 }

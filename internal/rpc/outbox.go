@@ -20,18 +20,36 @@ type outbox struct {
 	queue   *[]byte // nil: empty
 	left    []byte  // what a write that ran out of patience left over
 	writing bool
-	err     error // the first failure: nothing is written after it
+	ending  bool  // the queue is the last that is written
+	err     error // the first failure, or errEnded: nothing is written after it
 	queued  int64 // bytes given to send since the connection began
 	taken   int64 // bytes of these that the connection took
+	started int64 // taken, and what the write under way may get across
 }
 
+// errEnded is what send returns once the last frame has been written: the connection is to be closed.
+var errEnded = errors.New("rpc: connection ended by its last answer")
+
 // send writes the frame or queues it; it is free for reuse afterwards. end is the frame's place in the stream.
-func (o *outbox) send(frame []byte) (end int64, err error) {
+func (o *outbox) send(frame []byte) (end int64, err error) { return o.add(frame, false) }
+
+// sendLast is send of the last frame. One call of send or sendLast returns errEnded when all is written.
+func (o *outbox) sendLast(frame []byte) error {
+	_, err := o.add(frame, true)
+	return err
+}
+
+func (o *outbox) add(frame []byte, last bool) (end int64, err error) {
 	o.mu.Lock()
+	if o.err == nil && o.ending {
+		o.mu.Unlock()
+		return 0, nil // nobody wants it any more, and the writer closes the connection
+	}
 	if o.err != nil {
 		o.mu.Unlock()
 		return 0, o.err
 	}
+	o.ending = last
 	o.queued += int64(len(frame))
 	end = o.queued
 	if o.writing || o.queue != nil {
@@ -43,6 +61,7 @@ func (o *outbox) send(frame []byte) (end int64, err error) {
 		return end, nil
 	}
 	o.writing = true
+	o.started += int64(len(frame))
 	o.mu.Unlock()
 	return end, o.write(frame, o.patience)
 }
@@ -67,11 +86,12 @@ func (o *outbox) drain() error {
 	o.mu.Lock()
 	left := o.left
 	o.left = nil
+	o.started += int64(len(left))
 	o.mu.Unlock()
 	return o.write(left, 0)
 }
 
-// write writes b and then the queue until it is empty. The caller has taken the writing.
+// write writes b and then the queue until it is empty. The caller has taken the writing and counted b as started.
 func (o *outbox) write(b []byte, patience time.Duration) error {
 	var taken *[]byte
 	for {
@@ -88,6 +108,7 @@ func (o *outbox) write(b []byte, patience time.Duration) error {
 		}
 		o.mu.Lock()
 		o.taken += int64(n)
+		o.started = o.taken
 		if err != nil && patience > 0 && errors.Is(err, os.ErrDeadlineExceeded) {
 			o.left = append([]byte(nil), b[n:]...)
 			o.mu.Unlock()
@@ -104,12 +125,17 @@ func (o *outbox) write(b []byte, patience time.Duration) error {
 		}
 		if taken = o.queue; taken == nil {
 			o.writing = false
+			if o.ending {
+				o.err = errEnded
+			}
+			err = o.err
 			o.mu.Unlock()
-			return nil
+			return err
 		}
 		o.queue = nil
-		o.mu.Unlock()
 		b = *taken
+		o.started += int64(len(b))
+		o.mu.Unlock()
 	}
 }
 
@@ -120,9 +146,9 @@ func (o *outbox) backlog() int64 {
 	return o.queued - o.taken
 }
 
-// took reports whether the connection took the stream up to end.
-func (o *outbox) took(end int64) bool {
+// sent reports whether the stream up to end may have got across.
+func (o *outbox) sent(end int64) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.taken >= end
+	return o.started >= end
 }

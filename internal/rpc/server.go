@@ -196,7 +196,6 @@ func (s *Server) Close() error {
 	}
 	s.mu.Unlock()
 
-	s.cancel()
 	var errs []error
 	for _, l := range listeners {
 		if err := l.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
@@ -206,6 +205,7 @@ func (s *Server) Close() error {
 	for _, c := range conns {
 		c.close()
 	}
+	s.cancel()
 	s.workers.Wait()
 	return errors.Join(errs...)
 }

@@ -1,7 +1,6 @@
 package memnet
 
 import (
-	"errors"
 	"io"
 	"net"
 	"os"
@@ -12,7 +11,7 @@ import (
 
 // endpoint is one end of a connection as the Network sees it.
 type endpoint interface {
-	cut(err error) bool
+	cut(err error)
 	// what follows is called with the network's mu held
 	wayLocked() pair // from this end's host to the other's
 	refreshLocked()  // the rules have changed
@@ -42,11 +41,7 @@ func (c *Conn) Read(b []byte) (int, error) {
 
 // Write queues b, and waits where the reader is too far behind.
 func (c *Conn) Write(b []byte) (int, error) {
-	if f := c.n.rule(c.way).Corrupt; f != nil {
-		b = append([]byte(nil), b...)
-		f(b)
-	}
-	n, err := c.out.Write(b)
+	n, err := c.out.Write(c.n.rule(c.way).corrupted(b))
 	c.sent.Add(int64(n))
 	if err != nil {
 		err = c.wrap("write", err)
@@ -125,10 +120,9 @@ func (c *Conn) describeLocked() string { return describe(c.way, c.local, c.remot
 
 func (c *Conn) wayLocked() pair { return c.way }
 
-func (c *Conn) cut(err error) bool {
+func (c *Conn) cut(err error) {
 	c.in.abort(err)
 	c.out.abort(err)
-	return c.dialled // counts the connection once, at the end that dialled
 }
 
 // refreshLocked does both directions: an end that has closed is not there to do its own, and what it sent may be held.
@@ -140,8 +134,7 @@ func (c *Conn) refreshLocked() {
 func (c *Conn) wrap(op string, err error) error { return opError(op, c.local, c.remote, err) }
 
 func opError(op string, local, remote net.Addr, err error) error {
-	var errno syscall.Errno
-	if errors.As(err, &errno) {
+	if errno, ok := err.(syscall.Errno); ok {
 		call := op
 		switch op {
 		case "dial":

@@ -20,6 +20,9 @@ func (p *pipe) publishLocked() {
 		at := time.Now().Add(max(p.rule.Delay, 0))
 		if n := len(p.marks); n > 0 {
 			last := &p.marks[n-1]
+			if last.pos == end {
+				return
+			}
 			if !at.After(last.at) {
 				last.pos = end
 				return

@@ -48,11 +48,12 @@ func (h *Host) Listen(network, addr string) (net.Listener, error) {
 		at, err = n.takePortLocked(at.Addr(), at.Port())
 	}
 	if err != nil {
-		return nil, opError("listen", nil, tcpAddr(at), err)
+		return nil, opError("listen", nil, netAddr(at), err)
 	}
 	l := &Listener{host: h, addr: tcpAddr(at), key: at}
 	l.more.L = &l.mu
 	n.listeners[at] = l
+	n.owners[at] = h.name
 	return l, nil
 }
 
@@ -72,7 +73,7 @@ func (h *Host) Dial(ctx context.Context, network, addr string) (net.Conn, error)
 		err = n.pass(ctx, h.name, at)
 	}
 	if err != nil {
-		return nil, opError("dial", nil, tcpAddr(at), err)
+		return nil, opError("dial", nil, netAddr(at), err)
 	}
 	near, far, l, err := h.connect(at)
 	if err == nil && !l.offer(far) {
@@ -80,7 +81,7 @@ func (h *Host) Dial(ctx context.Context, network, addr string) (net.Conn, error)
 		err = syscall.ECONNREFUSED
 	}
 	if err != nil {
-		return nil, opError("dial", nil, tcpAddr(at), err)
+		return nil, opError("dial", nil, netAddr(at), err)
 	}
 	return near, nil
 }
@@ -149,12 +150,9 @@ func (n *Network) pass(ctx context.Context, from string, at netip.AddrPort) erro
 	}
 }
 
-// ownerLocked is the host at an address: who listens there, else whose IP it is.
+// ownerLocked is the host at an address: who listens there or was the last to, else whose IP it is.
 func (n *Network) ownerLocked(at netip.AddrPort) string {
-	if l := n.listeners[at]; l != nil {
-		return l.host.name
-	}
-	if name, ok := n.served[at]; ok {
+	if name, ok := n.owners[at]; ok {
 		return name
 	}
 	if h := n.ips[at.Addr()]; h != nil {
@@ -163,9 +161,12 @@ func (n *Network) ownerLocked(at netip.AddrPort) string {
 	return Outside
 }
 
-func tcpAddr(a netip.AddrPort) *net.TCPAddr {
+func tcpAddr(a netip.AddrPort) *net.TCPAddr { return net.TCPAddrFromAddrPort(a) }
+
+// netAddr is nil for what could not be parsed.
+func netAddr(a netip.AddrPort) net.Addr {
 	if !a.IsValid() {
 		return nil
 	}
-	return net.TCPAddrFromAddrPort(a)
+	return tcpAddr(a)
 }

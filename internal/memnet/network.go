@@ -15,14 +15,15 @@ import (
 const Outside = "outside"
 
 const (
-	defaultBuffer = 256 << 10
-	firstPort     = 20000 // where the network begins to hand out ports
+	defaultBuffer    = 256 << 10
+	defaultFirstPort = 20000
 )
 
 // Options shape a Network. The zero value is the default.
 type Options struct {
-	Buffer int  // bytes a direction of a connection holds: 256 KiB
-	OwnIPs bool // gives each host an address of its own, 127.0.1.1 and on, instead of 127.0.0.1
+	Buffer    int    // bytes a direction of a connection holds: 256 KiB
+	FirstPort uint16 // where to begin with handing out ports: 20000
+	OwnIPs    bool   // gives each host an address of its own, 127.0.1.1 and on, instead of 127.0.0.1
 }
 
 // Network connects hosts. Its methods may be called at any time, by anyone.
@@ -38,8 +39,9 @@ type Network struct {
 	ports     map[netip.AddrPort]bool
 	nextPort  uint16
 	listeners map[netip.AddrPort]*Listener
-	served    map[netip.AddrPort]string // address of a wrapped listener -> host
+	owners    map[netip.AddrPort]string // host that listens at an address, or did last
 	dialled   map[flow]string           // host that dialled a wrapped connection, until the accepting end knows
+	dialling  map[netip.AddrPort]int    // wrapped dials under way
 	wrapped   map[*WrappedListener]bool
 	conns     map[endpoint]bool // that are not closed
 	rules     map[pair]Rule
@@ -52,16 +54,20 @@ func New(o Options) *Network {
 	if o.Buffer <= 0 {
 		o.Buffer = defaultBuffer
 	}
+	if o.FirstPort == 0 {
+		o.FirstPort = defaultFirstPort
+	}
 	return &Network{
 		opts:      o,
 		pool:      sync.Pool{New: func() any { return new(chunk) }},
 		hosts:     map[string]*Host{},
 		ips:       map[netip.Addr]*Host{},
 		ports:     map[netip.AddrPort]bool{},
-		nextPort:  firstPort,
+		nextPort:  o.FirstPort,
 		listeners: map[netip.AddrPort]*Listener{},
-		served:    map[netip.AddrPort]string{},
+		owners:    map[netip.AddrPort]string{},
 		dialled:   map[flow]string{},
+		dialling:  map[netip.AddrPort]int{},
 		wrapped:   map[*WrappedListener]bool{},
 		conns:     map[endpoint]bool{},
 		rules:     map[pair]Rule{},
@@ -175,10 +181,10 @@ func (n *Network) takePortLocked(ip netip.Addr, port uint16) (netip.AddrPort, er
 		n.ports[a] = true
 		return a, nil
 	}
-	for range math.MaxUint16 - firstPort {
+	for range math.MaxUint16 {
 		a := netip.AddrPortFrom(ip, n.nextPort)
 		if n.nextPort++; n.nextPort == math.MaxUint16 {
-			n.nextPort = firstPort
+			n.nextPort = n.opts.FirstPort
 		}
 		if !n.ports[a] {
 			n.ports[a] = true

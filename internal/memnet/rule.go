@@ -31,6 +31,16 @@ func (r Rule) merge(o Rule) Rule {
 	return r
 }
 
+// corrupted is b, or a changed copy.
+func (r Rule) corrupted(b []byte) []byte {
+	if r.Corrupt == nil {
+		return b
+	}
+	b = append([]byte(nil), b...)
+	r.Corrupt(b)
+	return b
+}
+
 // pair is a way from one host to another.
 type pair struct{ from, to string }
 
@@ -75,8 +85,8 @@ func (n *Network) HealBetween(a, b []string) {
 	n.change(cross(a, b), func(r *Rule) { *r = Rule{} })
 }
 
-// Cut resets every connection between two hosts, either of which may be Any, and says how many. Both ends notice at once,
-// whatever the rules are.
+// Cut resets every connection between two hosts, either of which may be Any, and says how many open ends that were. Both
+// ends notice at once, whatever the rules are.
 func (n *Network) Cut(a, b string) int {
 	n.mu.Lock()
 	var hit []endpoint
@@ -86,13 +96,10 @@ func (n *Network) Cut(a, b string) int {
 		}
 	}
 	n.mu.Unlock()
-	cut := 0
 	for _, e := range hit {
-		if e.cut(syscall.ECONNRESET) {
-			cut++
-		}
+		e.cut(syscall.ECONNRESET)
 	}
-	return cut
+	return len(hit)
 }
 
 func (p pair) matches(a, b string) bool { return (a == Any || a == p.from) && (b == Any || b == p.to) }

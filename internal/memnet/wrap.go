@@ -4,14 +4,20 @@ import (
 	"context"
 	"net"
 	"net/netip"
+	"time"
 
 	"github.com/minidfs/go-minidfs/internal/dfs"
 )
+
+// dialWait bounds how long Accept waits to hear of a dial that is through for the kernel, not yet for the dialler.
+const dialWait = time.Second
 
 // Wrap gives a host whose connections are those of dial and listen, real sockets say, and obey the network's rules.
 // Rules are carried out where bytes are read, so that a sender behaves as with a slow or silent receiver; bytes to
 // someone Outside, whose reading is out of reach, are held or dropped before they are written. While no rule applies to a
 // connection its reads and writes go straight to the one below, and its ReadFrom keeps what that one can do (sendfile).
+// Once one has applied, the connection's reads take the long way to its end. What the system itself tells a writer (that
+// the other end has closed) no rule holds back.
 func (n *Network) Wrap(name string, dial dfs.DialFunc, listen dfs.ListenFunc) *Host {
 	n.Host(name)
 	return &Host{n: n, name: name, ip: netip.AddrFrom4([4]byte{127, 0, 0, 1}), dial: dial, listen: listen}
@@ -35,7 +41,7 @@ func (h *Host) listenWrapped(network, addr string) (net.Listener, error) {
 	closed := n.closed
 	if !closed {
 		n.wrapped[l] = true
-		n.served[addrPort(raw.Addr())] = h.name
+		n.owners[addrPort(raw.Addr())] = h.name
 	}
 	n.mu.Unlock()
 	if closed {
@@ -50,14 +56,14 @@ func (l *WrappedListener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return l.n.adopt(raw, pair{from: l.host}, false)
+	from := l.n.dialler(flow{addrPort(raw.RemoteAddr()), addrPort(raw.LocalAddr())})
+	return l.n.adopt(raw, pair{l.host, from})
 }
 
 // Close closes the listener below.
 func (l *WrappedListener) Close() error {
 	l.n.mu.Lock()
 	delete(l.n.wrapped, l)
-	delete(l.n.served, addrPort(l.Addr()))
 	l.n.mu.Unlock()
 	return l.Listener.Close()
 }
@@ -69,30 +75,66 @@ func (h *Host) dialWrapped(ctx context.Context, network, addr string) (net.Conn,
 	n.mu.Unlock()
 	if err == nil { // the dial below has its own opinion of other addresses
 		if err := n.pass(ctx, h.name, at); err != nil {
-			return nil, opError("dial", nil, tcpAddr(at), err)
+			return nil, opError("dial", nil, netAddr(at), err)
 		}
 	}
+	n.mu.Lock()
+	n.dialling[at]++
+	n.mu.Unlock()
 	raw, err := h.dial(ctx, network, addr)
+	n.mu.Lock()
+	if n.dialling[at]--; n.dialling[at] == 0 {
+		delete(n.dialling, at)
+	}
+	var to string
+	if err == nil {
+		f := flow{addrPort(raw.LocalAddr()), addrPort(raw.RemoteAddr())}
+		n.dialled[f] = h.name
+		to = n.ownerLocked(f.remote)
+	}
+	n.wakeLocked()
+	n.mu.Unlock()
 	if err != nil {
 		return nil, err
 	}
-	n.mu.Lock()
-	to := n.ownerLocked(addrPort(raw.RemoteAddr()))
-	n.mu.Unlock()
-	return n.adopt(raw, pair{h.name, to}, true)
+	return n.adopt(raw, pair{h.name, to})
 }
 
-// adopt takes a connection in. Who is at the other end of an accepted one is not known yet.
-func (n *Network) adopt(raw net.Conn, way pair, dialled bool) (net.Conn, error) {
-	c := &WrappedConn{raw: raw, n: n, way: way, dialled: dialled, gone: make(chan struct{})}
+// dialler says who dialled an accepted connection: a host of the network, which says so when its dial is through, or else
+// someone Outside.
+func (n *Network) dialler(f flow) string {
+	patience := time.NewTimer(dialWait)
+	defer patience.Stop()
+	for {
+		n.mu.Lock()
+		host, ok := n.dialled[f]
+		delete(n.dialled, f)
+		busy := n.dialling[f.remote] > 0
+		changed := n.waitLocked()
+		n.mu.Unlock()
+		if ok {
+			return host
+		}
+		if !busy {
+			return Outside
+		}
+		select {
+		case <-changed:
+		case <-patience.C:
+			return Outside
+		}
+	}
+}
+
+// adopt takes a connection in.
+func (n *Network) adopt(raw net.Conn, way pair) (net.Conn, error) {
+	c := &WrappedConn{raw: raw, n: n, way: way, gone: make(chan struct{})}
 	c.idle.L = &c.mu
 	n.mu.Lock()
 	closed := n.closed
 	if !closed {
+		c.sent = n.counterLocked(way)
 		n.conns[c] = true
-		if dialled {
-			n.dialled[flow{addrPort(raw.LocalAddr()), addrPort(raw.RemoteAddr())}] = way.from
-		}
 		c.refreshLocked()
 	}
 	n.mu.Unlock()

@@ -13,19 +13,18 @@ import (
 
 // WrappedConn is a connection of another network that obeys this one's rules.
 type WrappedConn struct {
-	raw     net.Conn
-	n       *Network
-	dialled bool
-	gone    chan struct{} // closed by Close
+	raw  net.Conn
+	n    *Network
+	way  pair
+	sent *atomic.Int64 // the counter of way
+	gone chan struct{} // closed by Close
 
 	reset atomic.Bool // by Cut
 
 	mu            sync.Mutex
 	idle          sync.Cond // no direct read is under way
-	way           pair      // to is "" until it is known
-	sent          *atomic.Int64
-	readers       int   // direct reads under way
-	in            *pipe // once a rule has applied: filled by pump, read instead of raw
+	readers       int       // direct reads under way
+	in            *pipe     // once a rule has applied: filled by pump, read instead of raw
 	pumped        chan struct{}
 	closed        bool
 	readDeadline  time.Time
@@ -51,9 +50,6 @@ func (c *WrappedConn) Read(b []byte) (int, error) {
 		}
 		in = c.in
 		c.mu.Unlock()
-		if n > 0 {
-			c.resolve(true)
-		}
 		if in == nil || n > 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
 			return n, c.translate("read", err)
 		}
@@ -65,17 +61,17 @@ func (c *WrappedConn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Write writes to the connection below.
+// Write writes to the connection below, as the rules let it where the other end is Outside.
 func (c *WrappedConn) Write(b []byte) (int, error) {
-	drop, err := c.gate()
+	rule, err := c.gate()
 	if err != nil {
 		return 0, c.translate("write", err)
 	}
 	n := len(b)
-	if !drop {
-		n, err = c.raw.Write(b)
+	if !rule.Blackhole {
+		n, err = c.raw.Write(rule.corrupted(b))
 	}
-	c.count(int64(n))
+	c.sent.Add(int64(n))
 	return n, c.translate("write", err)
 }
 
@@ -88,7 +84,7 @@ func (c *WrappedConn) ReadFrom(r io.Reader) (int64, error) {
 		return copyBuffer(c, r, buf.b[:])
 	}
 	n, err := rf.ReadFrom(r)
-	c.count(n)
+	c.sent.Add(n)
 	return n, c.translate("write", err)
 }
 
@@ -105,14 +101,12 @@ func (c *WrappedConn) Close() error {
 	err := c.raw.Close()
 	close(c.gone)
 	if in != nil {
+		in.closeRead(net.ErrClosed)
 		in.abort(net.ErrClosed)
 		<-pumped
 	}
 	c.n.mu.Lock()
 	delete(c.n.conns, c)
-	if !c.dialled {
-		delete(c.n.dialled, flow{addrPort(c.RemoteAddr()), addrPort(c.LocalAddr())})
-	}
 	c.n.mu.Unlock()
 	if c.reset.Load() {
 		return nil
@@ -121,16 +115,15 @@ func (c *WrappedConn) Close() error {
 }
 
 // cut resets the connection; its owner has still to close it.
-func (c *WrappedConn) cut(error) bool {
+func (c *WrappedConn) cut(err error) {
 	c.reset.Store(true)
 	_ = resetRaw(c.raw) // it may be closed already
 	c.mu.Lock()
 	in := c.in
 	c.mu.Unlock()
 	if in != nil {
-		in.abort(syscall.ECONNRESET)
+		in.abort(err)
 	}
-	return c.dialled
 }
 
 // translate makes errors after Cut the reset that they stand for.
@@ -195,7 +188,7 @@ func (c *WrappedConn) SetWriteDeadline(t time.Time) error {
 }
 
 func (c *WrappedConn) describeLocked() string {
-	return describe(c.wayLocked(), c.LocalAddr(), c.RemoteAddr())
+	return describe(c.way, c.LocalAddr(), c.RemoteAddr())
 }
 
-func (c *WrappedConn) wayLocked() pair { return c.resolveLocked(false) }
+func (c *WrappedConn) wayLocked() pair { return c.way }

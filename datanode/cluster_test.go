@@ -1,0 +1,107 @@
+package datanode
+
+import (
+	"context"
+	"net"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/afero"
+	"github.com/stretchr/testify/require"
+
+	"github.com/minidfs/go-minidfs/internal/dfs"
+	"github.com/minidfs/go-minidfs/internal/hdfspb"
+)
+
+// cluster is a fake namenode and datanodes over real sockets and directories.
+type cluster struct {
+	t     testing.TB
+	nn    *fakeNN
+	dns   []*DataNode
+	dirs  []string
+	setup func(i int, o *Options)
+}
+
+func listen(t testing.TB) net.Listener {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	return l
+}
+
+// newCluster starts n datanodes. At the end nothing may be left running.
+func newCluster(t testing.TB, n int, setup func(i int, o *Options)) *cluster {
+	checkLeaks(t)
+	c := &cluster{t: t, nn: newFakeNN(t, listen(t)), setup: setup}
+	for range n {
+		c.dirs = append(c.dirs, t.TempDir())
+		c.dns = append(c.dns, nil)
+		c.start(len(c.dns) - 1)
+	}
+	return c
+}
+
+// start starts datanode i on its directory and waits until it has registered.
+func (c *cluster) start(i int) *DataNode {
+	o := Options{
+		NameNodes: []string{c.nn.addr}, XferListener: listen(c.t), IPCListener: listen(c.t),
+		Volumes: []Volume{{FS: afero.NewOsFs(), Dir: c.dirs[i], Capacity: 1 << 40}},
+	}
+	if c.setup != nil {
+		c.setup(i, &o)
+	}
+	before := 0
+	c.nn.mu.Lock()
+	before = len(c.nn.reports)
+	c.nn.mu.Unlock()
+	d, err := New(context.Background(), o)
+	require.NoError(c.t, err)
+	c.t.Cleanup(func() { require.NoError(c.t, d.Close()) })
+	c.dns[i] = d
+	c.nn.until(c.t, "a full report", func() bool { return len(c.nn.reports) > before })
+	return d
+}
+
+// targets names datanodes as a namenode would.
+func targets(dns ...*DataNode) []*hdfspb.DatanodeInfoProto {
+	var out []*hdfspb.DatanodeInfoProto
+	for _, d := range dns {
+		out = append(out, &hdfspb.DatanodeInfoProto{Id: datanodeProto(d.ID())})
+	}
+	return out
+}
+
+func block(id dfs.BlockID, gs dfs.GenStamp, n int) dfs.Block {
+	return dfs.Block{ID: 1<<30 + id, GenStamp: gs, Len: int64(n)}
+}
+
+// checkLeaks fails the test when goroutines of this package are left at its end.
+func checkLeaks(t testing.TB) {
+	t.Cleanup(func() {
+		deadline := time.Now().Add(5 * time.Second)
+		for {
+			left := packageGoroutines()
+			if left == "" {
+				return
+			}
+			if time.Now().After(deadline) {
+				t.Errorf("goroutines are left:\n%s", left)
+				return
+			}
+			runtime.Gosched()
+		}
+	})
+}
+
+func packageGoroutines() string {
+	buf := make([]byte, 1<<20)
+	buf = buf[:runtime.Stack(buf, true)]
+	var left []string
+	for i, g := range strings.Split(string(buf), "\n\n") {
+		if i > 0 && strings.Contains(g, "go-minidfs/datanode.(*") && !strings.Contains(g, "testing.tRunner") {
+			left = append(left, g)
+		}
+	}
+	return strings.Join(left, "\n\n")
+}

@@ -1,0 +1,140 @@
+package datanode
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net"
+	"time"
+
+	"github.com/minidfs/go-minidfs/internal/dfs"
+)
+
+// The buffers of a connection: what an idle one costs, and what collects small answers.
+const (
+	readBuffer  = 1 << 10
+	writeBuffer = 4 << 10
+)
+
+// peer is a connection of the data protocol. Reads and writes that take too long fail. One goroutine reads, one writes.
+type peer struct {
+	net.Conn
+	d *DataNode
+	r *bufio.Reader
+
+	readTimeout, writeTimeout time.Duration
+	readArmed, writeArmed     time.Time // when the deadline has to be set anew
+}
+
+// newPeer takes a connection over; nil once the datanode is closed.
+func (d *DataNode) newPeer(c net.Conn) *peer {
+	d.mu.Lock()
+	closed := d.closed
+	if !closed {
+		d.peers[c] = struct{}{}
+	}
+	d.mu.Unlock()
+	if closed {
+		c.Close()
+		return nil
+	}
+	p := &peer{Conn: c, d: d, readTimeout: d.opt.ReadTimeout, writeTimeout: d.opt.WriteTimeout}
+	if r, ok := d.readers.Get().(*bufio.Reader); ok {
+		r.Reset(p)
+		p.r = r
+	} else {
+		p.r = bufio.NewReaderSize(p, readBuffer)
+	}
+	return p
+}
+
+// release closes the connection and gives its buffer back. Nobody may be reading.
+func (p *peer) release() {
+	d := p.d
+	d.mu.Lock()
+	delete(d.peers, p.Conn)
+	d.mu.Unlock()
+	p.Conn.Close()
+	p.r.Reset(nil)
+	d.readers.Put(p.r)
+	p.r = nil
+}
+
+// extend gives the connection more time, for a pipeline of n more nodes.
+func (p *peer) extend(n int) {
+	const perNode = 5 * time.Second
+	p.readTimeout += time.Duration(n) * perNode
+	p.writeTimeout += time.Duration(n) * perNode
+	p.readArmed, p.writeArmed = time.Time{}, time.Time{}
+}
+
+func (p *peer) setReadTimeout(t time.Duration) {
+	p.readTimeout, p.readArmed = t, time.Time{}
+}
+
+// slack is the share of a timeout by which it may come early, so that not every call needs to set a deadline.
+const slack = 16
+
+func (p *peer) Read(b []byte) (int, error) {
+	if now := time.Now(); now.After(p.readArmed) {
+		if err := p.SetReadDeadline(now.Add(p.readTimeout)); err != nil {
+			return 0, err
+		}
+		p.readArmed = now.Add(p.readTimeout / slack)
+	}
+	return p.Conn.Read(b)
+}
+
+func (p *peer) armWrite() error {
+	now := time.Now()
+	if !now.After(p.writeArmed) {
+		return nil
+	}
+	p.writeArmed = now.Add(p.writeTimeout / slack)
+	return p.SetWriteDeadline(now.Add(p.writeTimeout))
+}
+
+func (p *peer) Write(b []byte) (int, error) {
+	if err := p.armWrite(); err != nil {
+		return 0, err
+	}
+	return p.Conn.Write(b)
+}
+
+// lingerTimeout is how long a refused writer has to read the refusal.
+const lingerTimeout = 3 * time.Second
+
+// linger waits for the other end to close, so that a last answer is not lost with what it had sent meanwhile.
+func (p *peer) linger() {
+	if c, ok := p.Conn.(interface{ CloseWrite() error }); !ok || c.CloseWrite() != nil {
+		return
+	}
+	p.setReadTimeout(lingerTimeout)
+	for end := time.Now().Add(lingerTimeout); time.Now().Before(end); {
+		if _, err := p.r.Discard(p.r.Size()); err != nil {
+			return
+		}
+	}
+}
+
+// readsFrom gives the way to hand the connection a file, nil where there is none.
+func (p *peer) readsFrom() io.ReaderFrom {
+	rf, _ := p.Conn.(io.ReaderFrom)
+	return rf
+}
+
+func (p *peer) addr() string { return p.RemoteAddr().String() }
+
+// dial opens a connection to another datanode.
+func (d *DataNode) dial(ctx context.Context, to dfs.DatanodeID) (*peer, error) {
+	ctx, cancel := context.WithTimeout(ctx, d.opt.ReadTimeout)
+	defer cancel()
+	c, err := d.opt.Dial(ctx, "tcp", to.XferAddr())
+	if err != nil {
+		return nil, err
+	}
+	if p := d.newPeer(c); p != nil {
+		return p, nil
+	}
+	return nil, net.ErrClosed
+}

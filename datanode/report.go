@@ -1,0 +1,248 @@
+package datanode
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/minidfs/go-minidfs/datanode/internal/volume"
+	"github.com/minidfs/go-minidfs/internal/dfs"
+	"github.com/minidfs/go-minidfs/internal/hdfspb"
+)
+
+// splitThreshold is the number of blocks from which each storage has a call of its own in a full report.
+const splitThreshold = 1_000_000
+
+// bufferSize is how much of a block list goes into one piece.
+const bufferSize = 64 << 10
+
+// receiving, received and deleted tell all namenodes what has become of a replica: received at once, the others with the
+// next heartbeat.
+func (d *DataNode) receiving(storage string, b dfs.Block) {
+	d.note(change{storage, b, hdfspb.ReceivedDeletedBlockInfoProto_RECEIVING, ""})
+}
+
+func (d *DataNode) received(storage string, b dfs.Block, hint string) {
+	d.note(change{storage, b, hdfspb.ReceivedDeletedBlockInfoProto_RECEIVED, hint})
+}
+
+func (d *DataNode) replicaDeleted(storage string, b dfs.Block) {
+	d.note(change{storage, b, hdfspb.ReceivedDeletedBlockInfoProto_DELETED, ""})
+}
+
+func (d *DataNode) note(c change) {
+	for _, a := range d.actors {
+		a.mu.Lock()
+		a.pending.add(c)
+		a.mu.Unlock()
+		if c.status == hdfspb.ReceivedDeletedBlockInfoProto_RECEIVED {
+			a.flush()
+		}
+	}
+}
+
+// flush makes report send what is pending.
+func (a *actor) flush() {
+	a.mu.Lock()
+	empty := a.pending.empty()
+	a.mu.Unlock()
+	if empty {
+		return
+	}
+	select {
+	case a.dirty <- struct{}{}:
+	default:
+	}
+}
+
+// report sends block reports, one at a time: what a full report leaves out must not be news that an incremental one
+// brought meanwhile.
+func (a *actor) report() {
+	for {
+		select {
+		case <-a.d.ctx.Done():
+			return
+		case <-a.dirty:
+			a.logFailure("incremental", a.incremental(a.d.ctx))
+		case j := <-a.jobs:
+			err := a.incremental(a.d.ctx)
+			if err == nil {
+				err = a.full(a.d.ctx, j.lease)
+			}
+			a.logFailure("full", err)
+			if j.done != nil {
+				j.done <- err
+			}
+		}
+	}
+}
+
+func (a *actor) logFailure(kind string, err error) {
+	if err != nil && a.d.ctx.Err() == nil {
+		a.log.Info("datanode: block report failed, it goes out again", "kind", kind, "err", err)
+	}
+}
+
+// incremental sends what is pending; what cannot be sent stays pending until the next heartbeat.
+func (a *actor) incremental(ctx context.Context) error {
+	a.mu.Lock()
+	reg := a.reg
+	if reg == nil || a.pending.empty() {
+		a.mu.Unlock()
+		return nil
+	}
+	changes := a.pending.take()
+	a.mu.Unlock()
+	req := &hdfspb.BlockReceivedAndDeletedRequestProto{Registration: reg, BlockPoolId: ptr(a.d.poolID())}
+	req.Blocks = byStorage(changes, a.d.set.Volumes())
+	err := a.call(ctx, "blockReceivedAndDeleted", req, &hdfspb.BlockReceivedAndDeletedResponseProto{})
+	if err != nil {
+		a.mu.Lock()
+		a.pending.putBack(changes)
+		a.mu.Unlock()
+		return err
+	}
+	a.d.count.incremental.Add(1)
+	return nil
+}
+
+// byStorage groups changes; those of storages that are gone are of no interest.
+func byStorage(changes []change, vols []*volume.Volume) []*hdfspb.StorageReceivedDeletedBlocksProto {
+	var out []*hdfspb.StorageReceivedDeletedBlocksProto
+	for _, v := range vols {
+		var list []*hdfspb.ReceivedDeletedBlockInfoProto
+		for _, c := range changes {
+			if c.storage != v.ID() {
+				continue
+			}
+			i := &hdfspb.ReceivedDeletedBlockInfoProto{Block: plainProto(c.block), Status: c.status.Enum()}
+			if c.hint != "" {
+				i.DeleteHint = ptr(c.hint)
+			}
+			list = append(list, i)
+		}
+		if list != nil {
+			out = append(out, &hdfspb.StorageReceivedDeletedBlocksProto{StorageUuid: ptr(v.ID()), Storage: storageProto(v), Blocks: list})
+		}
+	}
+	return out
+}
+
+// full sends a full report: in one call, or in one for each storage where there are very many blocks.
+func (a *actor) full(ctx context.Context, lease uint64) error {
+	byVolume := a.d.set.Reports()
+	total := 0
+	var reports []*hdfspb.StorageBlockReportProto
+	for _, v := range a.d.set.Volumes() {
+		total += len(byVolume[v])
+		reports = append(reports, &hdfspb.StorageBlockReportProto{
+			Storage: storageProto(v), NumberOfBlocks: ptr(uint64(len(byVolume[v]))), BlocksBuffers: encodeReports(byVolume[v]),
+		})
+	}
+	calls := [][]*hdfspb.StorageBlockReportProto{reports}
+	if total >= splitThreshold {
+		calls = nil
+		for i := range reports {
+			calls = append(calls, reports[i:i+1])
+		}
+	}
+	id := time.Now().UnixNano()
+	for i, part := range calls {
+		req := &hdfspb.BlockReportRequestProto{
+			Registration: a.registration(), BlockPoolId: ptr(a.d.poolID()), Reports: part,
+			Context: &hdfspb.BlockReportContextProto{TotalRpcs: ptr(int32(len(calls))), CurRpc: ptr(int32(i)), Id: &id, LeaseId: &lease},
+		}
+		var answer hdfspb.BlockReportResponseProto
+		if err := a.call(ctx, "blockReport", req, &answer); err != nil {
+			return err
+		}
+		if answer.Cmd != nil {
+			select {
+			case a.todo <- answer.Cmd:
+			default:
+			}
+		}
+	}
+	a.d.count.full.Add(1)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.due = time.Now().Add(a.d.opt.BlockReportInterval)
+	return nil
+}
+
+// encodeReports makes the list of replicas as it travels: four varints for each, the id in zig-zag, cut into pieces.
+func encodeReports(list []volume.Report) [][]byte {
+	var all []byte
+	for _, r := range list {
+		all = protowire.AppendVarint(all, protowire.EncodeZigZag(int64(r.ID)))
+		all = protowire.AppendVarint(all, uint64(r.Len))
+		all = protowire.AppendVarint(all, uint64(r.GenStamp))
+		all = protowire.AppendVarint(all, uint64(r.State))
+	}
+	var out [][]byte
+	for len(all) > bufferSize {
+		out = append(out, all[:bufferSize:bufferSize])
+		all = all[bufferSize:]
+	}
+	if len(all) > 0 {
+		out = append(out, all)
+	}
+	return out
+}
+
+func (d *DataNode) poolID() string {
+	p, _ := d.set.Pool()
+	return p.ID
+}
+
+// TriggerHeartbeat sends a heartbeat to every namenode now and waits for the answers.
+func (d *DataNode) TriggerHeartbeat(ctx context.Context) error {
+	return d.ask(ctx, false)
+}
+
+// TriggerBlockReport sends a full block report to every namenode now and waits for the answers.
+func (d *DataNode) TriggerBlockReport(ctx context.Context) error {
+	return d.ask(ctx, true)
+}
+
+func (d *DataNode) ask(ctx context.Context, full bool) error {
+	results := make([]chan error, len(d.actors))
+	var errs []error
+	for i, a := range d.actors {
+		k := ask{full: full, done: make(chan error, 1)}
+		select {
+		case a.asks <- k:
+			results[i] = k.done
+		case <-d.ctx.Done():
+			return errEnded
+		case <-ctx.Done():
+			errs = append(errs, fmt.Errorf("datanode: %s: %w", a.addr, ctx.Err()))
+		}
+	}
+	for i, done := range results {
+		if done == nil {
+			continue
+		}
+		select {
+		case err := <-done:
+			errs = append(errs, err)
+		case <-d.ctx.Done():
+			return errEnded
+		case <-ctx.Done():
+			errs = append(errs, fmt.Errorf("datanode: %s: %w", d.actors[i].addr, ctx.Err()))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+var errEnded = errors.New("datanode: has ended")
+
+// TriggerIncrementalReport sends every namenode what it has not heard of, as soon as a report under way is done.
+func (d *DataNode) TriggerIncrementalReport() {
+	for _, a := range d.actors {
+		a.flush()
+	}
+}

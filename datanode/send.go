@@ -1,0 +1,138 @@
+package datanode
+
+import (
+	"bufio"
+	"errors"
+
+	"github.com/minidfs/go-minidfs/datanode/internal/volume"
+	"github.com/minidfs/go-minidfs/internal/dfs"
+	"github.com/minidfs/go-minidfs/internal/transfer"
+)
+
+// packetData is how much data a packet holds that is sent to a reader.
+const packetData = 64 << 10
+
+// sender sends a range of a replica as packets.
+type sender struct {
+	d     *DataNode
+	rd    *volume.Reader
+	to    *peer
+	event Event // for the hook
+
+	sums       transfer.Checksum // as they are sent
+	start, end int64             // of the range, widened to whole chunks
+}
+
+// newSender opens the replica of b and checks the range; n < 0 is all of it that is visible.
+func (d *DataNode) newSender(to *peer, op transfer.Op, b dfs.ExtendedBlock, client string, off, n int64, withSums bool) (*sender, error) {
+	least := max(off, 0)
+	if n > 0 && off >= 0 && off+n > off {
+		least = off + n
+	}
+	rd, err := d.set.Open(d.ctx, b.Block, least)
+	if err != nil {
+		return nil, err
+	}
+	if n < 0 {
+		n = rd.Visible - off
+	}
+	end := rd.Block.Len
+	if off < 0 || n < 0 || off > end || n > end-off {
+		rd.Close()
+		return nil, dfs.Errorf(dfs.ClassIO, "Offset %d and length %d don't match block %s ( blockLen %d )", off, n, b.Block, end)
+	}
+	s := &sender{d: d, rd: rd, to: to, sums: onWire(rd.Checksum)}
+	s.event = Event{Kind: EventPacketOut, Op: op, Block: b, Client: client, Peer: to.addr()}
+	if !withSums {
+		s.sums.Type = dfs.ChecksumNull
+	}
+	chunk := int64(s.sums.BytesPerChunk)
+	s.start = off - off%chunk
+	s.end = min(end, (off+n+chunk-1)/chunk*chunk)
+	return s, nil
+}
+
+func (s *sender) close() { s.rd.Close() }
+
+// send sends the packets, the empty last one included, through w.
+func (s *sender) send(w *bufio.Writer) error {
+	size := min(s.end-s.start, packetData)
+	chunk := s.sums.BytesPerChunk
+	size = (size + int64(chunk) - 1) / int64(chunk) * int64(chunk)
+	buf, ok := s.d.buffers.Get().(*transfer.PacketBuffer)
+	if !ok || len(buf.Data()) < int(size) || len(buf.Sums()) < s.sums.Len(int(size)) {
+		full := max(int(size), packetData)
+		buf = transfer.NewPacketBuffer(max(s.sums.Len(full), packetData/512*4), full)
+	}
+	if len(buf.Data()) <= maxPooled {
+		defer s.d.buffers.Put(buf)
+	}
+	h := transfer.Header{Offset: s.start}
+	for ; h.Offset < s.end; h.Seqno++ {
+		n := int(min(size, s.end-h.Offset))
+		var sums []byte
+		var err error
+		if s.sums.Size() > 0 {
+			sums, err = s.rd.Sums(buf.Sums(), h.Offset, n)
+		}
+		if err == nil {
+			err = s.data(w, buf, h, n, len(sums))
+		}
+		if err != nil {
+			return err
+		}
+		h.Offset += int64(n)
+		s.d.count.read.Add(int64(n))
+		s.d.count.packetsOut.Add(1)
+	}
+	h.Last = true
+	if drop, err := s.ask(h, nil); drop || err != nil {
+		return errors.Join(err, w.Flush())
+	}
+	if _, err := w.Write(buf.Finish(h, 0, 0)); err != nil {
+		return err
+	}
+	return w.Flush()
+}
+
+// data sends one packet.
+func (s *sender) data(w *bufio.Writer, buf *transfer.PacketBuffer, h transfer.Header, n, sums int) error {
+	p := buf.Data()[:n]
+	if err := s.rd.ReadAt(p, h.Offset); err != nil {
+		return err
+	}
+	h.DataLen = n
+	if drop, err := s.ask(h, p); drop || err != nil {
+		return err
+	}
+	_, err := w.Write(buf.Finish(h, n, sums))
+	return err
+}
+
+// ask asks the hook whether a packet may go.
+func (s *sender) ask(h transfer.Header, data []byte) (drop bool, err error) {
+	hook := s.d.opt.TransferHook
+	if hook == nil {
+		return false, nil
+	}
+	e := s.event
+	e.Header, e.Data = h, data
+	if err = hook(s.d.ctx, &e); errors.Is(err, ErrDrop) {
+		return true, nil
+	}
+	return false, err
+}
+
+// writer gives a buffered writer to the connection; give it back with putWriter.
+func (d *DataNode) writer(p *peer) *bufio.Writer {
+	if w, ok := d.writers.Get().(*bufio.Writer); ok {
+		w.Reset(p)
+		return w
+	}
+	return bufio.NewWriterSize(p, writeBuffer)
+}
+
+func (d *DataNode) putWriter(w *bufio.Writer) {
+	w.Reset(nil)
+	d.writers.Put(w)
+}

@@ -1,0 +1,252 @@
+package datanode
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/minidfs/go-minidfs/datanode/internal/volume"
+	"github.com/minidfs/go-minidfs/internal/dfs"
+	"github.com/minidfs/go-minidfs/internal/hdfspb"
+	"github.com/minidfs/go-minidfs/internal/transfer"
+)
+
+type stage = hdfspb.OpWriteBlockProto_BlockConstructionStage
+
+// The stages that a write can begin with.
+const (
+	stageAppend            = hdfspb.OpWriteBlockProto_PIPELINE_SETUP_APPEND
+	stageAppendRecovery    = hdfspb.OpWriteBlockProto_PIPELINE_SETUP_APPEND_RECOVERY
+	stageStreamingRecovery = hdfspb.OpWriteBlockProto_PIPELINE_SETUP_STREAMING_RECOVERY
+	stageCloseRecovery     = hdfspb.OpWriteBlockProto_PIPELINE_CLOSE_RECOVERY
+	stageCreate            = hdfspb.OpWriteBlockProto_PIPELINE_SETUP_CREATE
+	stageTransferRBW       = hdfspb.OpWriteBlockProto_TRANSFER_RBW
+	stageTransferFinalized = hdfspb.OpWriteBlockProto_TRANSFER_FINALIZED
+)
+
+// write is one WRITE_BLOCK: a replica being received, and passed on where more nodes follow.
+//
+// With a client at the far end there is an answer to the operation and an ack for each packet. A datanode at the far
+// end, which copies, sends no client name and gets neither; a copy on behalf of a client (the two TRANSFER stages) gets one
+// answer at the end.
+type write struct {
+	d      *DataNode
+	up     *peer
+	mirror *peer // the next node; nil at the last one
+	req    *hdfspb.OpWriteBlockProto
+	stage  stage
+	client string
+	block  dfs.ExtendedBlock // under the stamp it gets
+	w      *volume.Writer    // nil in a recovery of the closing
+	sum    transfer.Checksum // of the packets
+	verify bool
+
+	delHint string // uuid of a datanode whose replica may go once this one is here
+}
+
+func (x *write) fromClient() bool { return x.client != "" && !x.copy() }
+func (x *write) copy() bool       { return x.stage == stageTransferRBW || x.stage == stageTransferFinalized }
+
+// temporary tells whether the replica is of no use before it is complete.
+func (x *write) temporary() bool { return x.client == "" || x.copy() }
+
+func (d *DataNode) writeBlock(p *peer) error {
+	x := &write{d: d, up: p, req: &hdfspb.OpWriteBlockProto{}}
+	var err error
+	x.block, err = d.begin(p, transfer.OpWriteBlock, x.req, func() (*hdfspb.BaseHeaderProto, string) {
+		return x.req.GetHeader().GetBaseHeader(), x.req.GetHeader().GetClientName()
+	})
+	if err != nil {
+		return err
+	}
+	x.stage, x.client = x.req.GetStage(), x.req.GetHeader().GetClientName()
+	err = x.run()
+	if err != nil {
+		err = fmt.Errorf("%s, stage %s: %w", x.block, x.stage, err)
+	}
+	return err
+}
+
+func (x *write) run() error {
+	ctx, cancel := context.WithCancel(x.d.ctx)
+	defer cancel()
+	if err := x.check(); err != nil {
+		x.up.fail(err)
+		return err
+	}
+	info, err := x.open(ctx)
+	if err != nil {
+		x.up.fail(err)
+		return err
+	}
+	if x.w != nil {
+		defer x.w.Close()
+	}
+	defer x.closeMirror()
+	if err := x.connect(ctx); err != nil {
+		return err
+	}
+	if x.w == nil {
+		x.d.received(info.Storage, info.Block, "")
+	}
+	if x.fromClient() {
+		ok := &hdfspb.BlockOpResponseProto{Status: hdfspb.Status_SUCCESS.Enum(), FirstBadLink: ptr("")}
+		if err := transfer.WriteResponse(x.up, ok); err != nil {
+			return err
+		}
+	}
+	if x.w == nil {
+		return nil
+	}
+	if err := x.receive(); err != nil {
+		return err
+	}
+	if x.copy() {
+		return x.up.answer(hdfspb.Status_SUCCESS, "")
+	}
+	return nil
+}
+
+// check refuses what makes no sense before anything is done.
+func (x *write) check() error {
+	var err error
+	if x.sum, err = transfer.ChecksumOf(x.req.GetRequestedChecksum()); err != nil {
+		return err
+	}
+	if x.copy() && len(x.req.Targets) > 0 {
+		return dfs.Errorf(dfs.ClassIO, "%s does not support multiple targets: %d are given", x.stage, len(x.req.Targets))
+	}
+	x.up.extend(len(x.req.Targets))
+	if g := dfs.GenStamp(x.req.GetLatestGenerationStamp()); g != 0 && !x.temporary() && x.stage != stageCreate && g < x.block.GenStamp {
+		return dfs.Errorf(dfs.ClassIO, "The new generation stamp %d should be greater than the replica %s's generation stamp", g, x.block)
+	}
+	return nil
+}
+
+// open makes or opens the replica, and moves x.block to its new stamp.
+func (x *write) open(ctx context.Context) (volume.Info, error) {
+	set, newGS := x.d.set, dfs.GenStamp(x.req.GetLatestGenerationStamp())
+	old := x.block.Block
+	if newGS != 0 && !x.temporary() {
+		x.block.GenStamp = newGS
+	}
+	spec := volume.Spec{
+		Block: x.block.Block, Type: dfs.StorageType(x.req.GetStorageType()), Checksum: onDisk(x.sum),
+		Replace: newGS != 0, Cancel: x.abort,
+	}
+	again := volume.Resume{
+		Block: old, GenStamp: newGS, Len: int64(x.req.GetMinBytesRcvd()), Max: int64(x.req.GetMaxBytesRcvd()),
+		Room: old.Len, Cancel: x.abort,
+	}
+	var err error
+	switch {
+	case x.temporary():
+		x.w, err = set.CreateTemporary(ctx, spec)
+	case x.stage == stageCreate:
+		x.w, err = set.CreateRBW(ctx, spec)
+	case x.stage == stageAppend:
+		x.w, err = set.Append(ctx, again)
+	case x.stage == stageAppendRecovery:
+		x.w, err = set.RecoverAppend(ctx, again)
+	case x.stage == stageStreamingRecovery:
+		x.w, err = set.RecoverRBW(ctx, again)
+	case x.stage == stageCloseRecovery:
+		return set.RecoverClose(ctx, again)
+	default:
+		err = dfs.Errorf(dfs.ClassIO, "Unsupported stage %s while receiving block %s from %s", x.stage, x.block, x.up.addr())
+	}
+	if err != nil {
+		return volume.Info{}, err
+	}
+	info := x.w.Info()
+	if !x.temporary() && x.stage != stageStreamingRecovery {
+		x.d.receiving(info.Storage, info.Block)
+	}
+	return info, nil
+}
+
+// abort makes the receiver stop soon: somebody else needs the replica.
+func (x *write) abort() { x.up.Conn.Close() }
+
+// connect reaches the next node and passes the operation on. Where that fails a client hears at which node; a copying
+// datanode does not care, the replica here is good without the others.
+func (x *write) connect(ctx context.Context) error {
+	if len(x.req.Targets) == 0 {
+		return nil
+	}
+	next := datanodeOf(x.req.Targets[0].GetId())
+	err := x.reach(ctx, next)
+	if err == nil {
+		return nil
+	}
+	x.closeMirror()
+	if x.client == "" {
+		x.d.log.Info("datanode: receiving a copy without the next node", "block", x.block, "next", next, "err", err)
+		return nil
+	}
+	var bad *badLinkError
+	link := next.XferAddr()
+	if errors.As(err, &bad) && bad.link != "" {
+		link = bad.link
+	}
+	r := &hdfspb.BlockOpResponseProto{Status: hdfspb.Status_ERROR.Enum(), FirstBadLink: &link}
+	_ = transfer.WriteResponse(x.up, r)
+	return fmt.Errorf("pipeline to %s: %w", next, err)
+}
+
+// badLinkError says that the pipeline after us is broken, and where, if known.
+type badLinkError struct {
+	status  hdfspb.Status
+	link    string
+	message string
+}
+
+func (e *badLinkError) Error() string {
+	return fmt.Sprintf("answered %s, first bad link %q, message %q", e.status, e.link, e.message)
+}
+
+func (x *write) reach(ctx context.Context, next dfs.DatanodeID) error {
+	m, err := x.d.dial(ctx, next)
+	if err != nil {
+		return err
+	}
+	x.mirror = m
+	m.extend(len(x.req.Targets))
+	if err := transfer.WriteOp(m, transfer.OpWriteBlock, shifted(x.req)); err != nil {
+		return err
+	}
+	if !x.fromClient() {
+		return nil
+	}
+	var ack hdfspb.BlockOpResponseProto
+	if err := transfer.ReadMessage(m.r, &ack); err != nil {
+		return err
+	}
+	if ack.GetStatus() != hdfspb.Status_SUCCESS {
+		return &badLinkError{ack.GetStatus(), ack.GetFirstBadLink(), ack.GetMessage()}
+	}
+	return nil
+}
+
+// shifted makes the operation the one that the next node gets: it is the first of the targets now.
+func shifted(r *hdfspb.OpWriteBlockProto) *hdfspb.OpWriteBlockProto {
+	r.Targets = r.Targets[1:]
+	r.StorageType, r.StorageId, r.Pinning = nil, nil, nil
+	if len(r.TargetStorageTypes) > 0 {
+		r.StorageType, r.TargetStorageTypes = &r.TargetStorageTypes[0], r.TargetStorageTypes[1:]
+	}
+	if len(r.TargetStorageIds) > 0 {
+		r.StorageId, r.TargetStorageIds = &r.TargetStorageIds[0], r.TargetStorageIds[1:]
+	}
+	if len(r.TargetPinnings) > 0 {
+		r.Pinning, r.TargetPinnings = &r.TargetPinnings[0], r.TargetPinnings[1:]
+	}
+	return r
+}
+
+func (x *write) closeMirror() {
+	if x.mirror != nil {
+		x.mirror.release()
+		x.mirror = nil
+	}
+}

@@ -24,8 +24,9 @@ type Conn struct {
 	way           pair
 	local, remote *net.TCPAddr
 	in, out       *pipe
-	sent          *atomic.Int64 // the counter of way
-	dialled       bool          // this end did
+	sent          *atomic.Int64        // the counter of way
+	dialled       bool                 // this end did
+	rule          atomic.Pointer[Rule] // of way, where it changes bytes
 
 	closed atomic.Bool
 }
@@ -41,7 +42,10 @@ func (c *Conn) Read(b []byte) (int, error) {
 
 // Write queues b, and waits where the reader is too far behind.
 func (c *Conn) Write(b []byte) (int, error) {
-	n, err := c.out.Write(c.n.rule(c.way).corrupted(b))
+	if r := c.rule.Load(); r != nil {
+		b = r.corrupted(b)
+	}
+	n, err := c.out.Write(b)
 	c.sent.Add(int64(n))
 	if err != nil {
 		err = c.wrap("write", err)
@@ -127,7 +131,12 @@ func (c *Conn) cut(err error) {
 
 // refreshLocked does both directions: an end that has closed is not there to do its own, and what it sent may be held.
 func (c *Conn) refreshLocked() {
-	c.out.apply(c.n.ruleLocked(c.way))
+	rule := c.n.ruleLocked(c.way)
+	c.rule.Store(nil)
+	if rule.Corrupt != nil {
+		c.rule.Store(&rule)
+	}
+	c.out.apply(rule)
 	c.in.apply(c.n.ruleLocked(c.way.back()))
 }
 

@@ -40,8 +40,8 @@ func (h *Host) Listen(network, addr string) (net.Listener, error) {
 	at, err := n.parseLocked(addr, h)
 	switch {
 	case err != nil:
-	case n.closed:
-		err = net.ErrClosed
+	case n.upLocked(h.name, h.name) != nil:
+		err = n.upLocked(h.name, h.name)
 	case network != "tcp" && network != "tcp4":
 		err = net.UnknownNetworkError(network)
 	default:
@@ -91,11 +91,11 @@ func (h *Host) connect(at netip.AddrPort) (near, far *Conn, l *Listener, err err
 	n := h.n
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.closed {
-		return nil, nil, nil, net.ErrClosed
-	}
 	if l = n.listeners[at]; l == nil {
 		return nil, nil, nil, syscall.ECONNREFUSED
+	}
+	if err := n.upLocked(h.name, l.host.name); err != nil {
+		return nil, nil, nil, err
 	}
 	port, err := n.takePortLocked(h.ip, 0)
 	if err != nil {
@@ -108,6 +108,7 @@ func (h *Host) connect(at netip.AddrPort) (near, far *Conn, l *Listener, err err
 	far = &Conn{n: n, way: way.back(), local: l.addr, remote: near.local, in: there, out: back, sent: n.counterLocked(way.back())}
 	n.conns[near], n.conns[far] = true, true
 	near.refreshLocked()
+	far.refreshLocked()
 	return near, far, l, nil
 }
 
@@ -116,33 +117,32 @@ func (n *Network) pass(ctx context.Context, from string, at netip.AddrPort) erro
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if !n.ruled.Load() {
-		return nil
-	}
-	patience := time.NewTimer(connectTimeout)
-	defer patience.Stop()
+	giveUp := time.Now().Add(connectTimeout)
 	for {
 		n.mu.Lock()
 		way := pair{from, n.ownerLocked(at)}
 		there, back := n.ruleLocked(way), n.ruleLocked(way.back())
-		changed, closed := n.waitLocked(), n.closed
+		err := n.upLocked(from, from)
+		d := max(there.Delay, 0) + max(back.Delay, 0)
+		passes := !there.silent() && !back.silent()
+		if err == nil && passes && d == 0 {
+			n.mu.Unlock()
+			return nil
+		}
+		changed := n.waitLocked()
 		n.mu.Unlock()
-		if closed {
-			return net.ErrClosed
+		if err != nil {
+			return err
 		}
 		var arrival <-chan time.Time
-		if !there.silent() && !back.silent() {
-			d := max(there.Delay, 0) + max(back.Delay, 0)
-			if d == 0 {
-				return nil
-			}
+		if passes {
 			arrival = time.After(d)
 		}
 		select {
 		case <-arrival:
 			return nil
 		case <-changed:
-		case <-patience.C:
+		case <-time.After(time.Until(giveUp)):
 			return syscall.ETIMEDOUT
 		case <-ctx.Done():
 			return ctx.Err()

@@ -28,9 +28,8 @@ type Options struct {
 
 // Network connects hosts. Its methods may be called at any time, by anyone.
 type Network struct {
-	opts  Options
-	pool  sync.Pool   // of *chunk
-	ruled atomic.Bool // there are rules
+	opts Options
+	pool sync.Pool // of *chunk
 
 	mu        sync.Mutex
 	closed    bool
@@ -45,6 +44,7 @@ type Network struct {
 	wrapped   map[*WrappedListener]bool
 	conns     map[endpoint]bool // that are not closed
 	rules     map[pair]Rule
+	down      map[string]bool // hosts
 	sent      map[pair]*atomic.Int64
 	changed   chan struct{} // closed when rules change; nil while nobody waits
 }
@@ -71,6 +71,7 @@ func New(o Options) *Network {
 		wrapped:   map[*WrappedListener]bool{},
 		conns:     map[endpoint]bool{},
 		rules:     map[pair]Rule{},
+		down:      map[string]bool{},
 		sent:      map[pair]*atomic.Int64{},
 	}
 }
@@ -114,6 +115,36 @@ func (n *Network) Close() error {
 	}
 	for _, e := range conns {
 		e.cut(syscall.ECONNRESET)
+	}
+	return nil
+}
+
+// Down takes a host off the network as the end of its process does: its connections are reset, dials to it are refused, and
+// from now on it can neither dial nor listen. Its listeners stay, to be closed by their owner.
+func (n *Network) Down(host string) {
+	n.mu.Lock()
+	n.down[host] = true
+	n.wakeLocked()
+	n.mu.Unlock()
+	n.Cut(host, Any)
+}
+
+// Up ends Down.
+func (n *Network) Up(host string) {
+	n.mu.Lock()
+	delete(n.down, host)
+	n.mu.Unlock()
+}
+
+// upLocked says why one host cannot connect to another.
+func (n *Network) upLocked(from, to string) error {
+	switch {
+	case n.closed:
+		return net.ErrClosed
+	case n.down[from]:
+		return syscall.ENETDOWN
+	case n.down[to]:
+		return syscall.ECONNREFUSED
 	}
 	return nil
 }

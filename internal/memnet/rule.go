@@ -130,7 +130,6 @@ func (n *Network) change(ps []pair, f func(*Rule)) {
 
 // refreshLocked brings the rules to everything that goes by them.
 func (n *Network) refreshLocked() {
-	n.ruled.Store(len(n.rules) > 0)
 	for e := range n.conns {
 		e.refreshLocked()
 	}
@@ -144,14 +143,4 @@ func (n *Network) ruleLocked(p pair) Rule {
 		return r
 	}
 	return r.merge(n.rules[pair{p.from, Any}]).merge(n.rules[pair{Any, p.to}]).merge(n.rules[pair{Any, Any}])
-}
-
-// rule is what holds on the way p.
-func (n *Network) rule(p pair) Rule {
-	if !n.ruled.Load() {
-		return Rule{}
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.ruleLocked(p)
 }

@@ -98,9 +98,9 @@ func TestBlackhole(t *testing.T) {
 		idle, idles := connect(t, host("a"), host("b"))
 		sent := n.Sent("a", "b")
 		n.Blackhole("a", "b")
-		_, err := near.Write(make([]byte, 4<<20)) // more than any buffer holds
+		_, err := near.Write(make([]byte, 16<<20)) // more than any buffer holds
 		require.NoError(t, err)
-		require.Equal(t, sent+4<<20, n.Sent("a", "b"))
+		require.Equal(t, sent+(16<<20), n.Sent("a", "b"))
 		silence(t, far)
 		say(t, far, near, "the other direction is open")
 		n.Heal()
@@ -166,6 +166,40 @@ func TestCorrupt(t *testing.T) {
 	})
 }
 
+func TestDownAndUp(t *testing.T) {
+	each(t, func(t *testing.T, n *Network, host func(string) *Host) {
+		dial := func(from, to string) error {
+			c, err := host(from).Dial(context.Background(), "tcp", to)
+			if err == nil {
+				err = c.Close()
+			}
+			return err
+		}
+		near, far := connect(t, host("a"), host("b"))
+		l, err := host("b").Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		mine, err := host("a").Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		n.Down("b")
+		_, err = near.Read(make([]byte, 1))
+		require.ErrorIs(t, err, syscall.ECONNRESET)
+		_, err = far.Write([]byte("x"))
+		require.ErrorIs(t, err, syscall.ECONNRESET)
+		require.ErrorIs(t, dial("a", l.Addr().String()), syscall.ECONNREFUSED)
+		require.ErrorIs(t, dial("b", mine.Addr().String()), syscall.ENETDOWN)
+		_, err = host("b").Listen("tcp", "127.0.0.1:0")
+		require.ErrorIs(t, err, syscall.ENETDOWN)
+		require.NoError(t, dial("c", mine.Addr().String()))
+		n.Up("b")
+		require.NoError(t, dial("a", l.Addr().String()))
+		require.NoError(t, dial("b", mine.Addr().String()))
+		for _, c := range []io.Closer{near, far, l, mine} {
+			require.NoError(t, c.Close())
+		}
+		require.Empty(t, n.Conns())
+	})
+}
+
 // A rule for Any spares what a host sends to itself; a rule by name does not.
 func TestAny(t *testing.T) {
 	each(t, func(t *testing.T, n *Network, host func(string) *Host) {
@@ -196,7 +230,13 @@ func TestCounts(t *testing.T) {
 	each(t, func(t *testing.T, n *Network, host func(string) *Host) {
 		near, far := connect(t, host("a"), host("b"))
 		say(t, near, far, "12345")
-		_, err := io.Copy(far, bytes.NewReader(make([]byte, 100_000)))
+		read := make(chan error)
+		go func() {
+			_, err := io.ReadFull(near, make([]byte, 100_000))
+			read <- err
+		}()
+		_, err := far.(io.ReaderFrom).ReadFrom(bytes.NewReader(make([]byte, 100_000)))
+		require.NoError(t, <-read)
 		require.NoError(t, err)
 		require.Equal(t, int64(6), n.Sent("a", "b"))
 		require.Equal(t, int64(100_001), n.Sent("b", "a"))

@@ -38,26 +38,31 @@ func (h *Host) listenWrapped(network, addr string) (net.Listener, error) {
 	n := h.n
 	l := &WrappedListener{Listener: raw, n: n, host: h.name}
 	n.mu.Lock()
-	closed := n.closed
-	if !closed {
+	err = n.upLocked(h.name, h.name)
+	if err == nil {
 		n.wrapped[l] = true
 		n.owners[addrPort(raw.Addr())] = h.name
 	}
 	n.mu.Unlock()
-	if closed {
-		return nil, opError("listen", nil, raw.Addr(), firstError(raw.Close(), net.ErrClosed))
+	if err != nil {
+		_ = raw.Close() // nobody has seen it
+		return nil, opError("listen", nil, raw.Addr(), err)
 	}
 	return l, nil
 }
 
 // Accept waits for a connection.
 func (l *WrappedListener) Accept() (net.Conn, error) {
-	raw, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
+	for {
+		raw, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		from := l.n.dialler(flow{addrPort(raw.RemoteAddr()), addrPort(raw.LocalAddr())})
+		if c, err := l.n.adopt(raw, pair{l.host, from}, from); err == nil {
+			return c, nil
+		}
 	}
-	from := l.n.dialler(flow{addrPort(raw.RemoteAddr()), addrPort(raw.LocalAddr())})
-	return l.n.adopt(raw, pair{l.host, from})
 }
 
 // Close closes the listener below.
@@ -97,7 +102,11 @@ func (h *Host) dialWrapped(ctx context.Context, network, addr string) (net.Conn,
 	if err != nil {
 		return nil, err
 	}
-	return n.adopt(raw, pair{h.name, to})
+	c, err := n.adopt(raw, pair{h.name, to}, h.name)
+	if err != nil {
+		return nil, opError("dial", nil, raw.RemoteAddr(), err)
+	}
+	return c, nil
 }
 
 // dialler says who dialled an accepted connection: a host of the network, which says so when its dial is through, or else
@@ -126,20 +135,25 @@ func (n *Network) dialler(f flow) string {
 	}
 }
 
-// adopt takes a connection in.
-func (n *Network) adopt(raw net.Conn, way pair) (net.Conn, error) {
+// adopt takes a connection in, or resets it when the hosts are not to be connected.
+func (n *Network) adopt(raw net.Conn, way pair, dialler string) (net.Conn, error) {
 	c := &WrappedConn{raw: raw, n: n, way: way, gone: make(chan struct{})}
 	c.idle.L = &c.mu
+	to := way.to
+	if to == dialler {
+		to = way.from
+	}
 	n.mu.Lock()
-	closed := n.closed
-	if !closed {
+	err := n.upLocked(dialler, to)
+	if err == nil {
 		c.sent = n.counterLocked(way)
 		n.conns[c] = true
 		c.refreshLocked()
 	}
 	n.mu.Unlock()
-	if closed {
-		return nil, opError("dial", nil, raw.RemoteAddr(), firstError(raw.Close(), net.ErrClosed))
+	if err != nil {
+		_ = resetRaw(raw) // nobody has seen it
+		return nil, err
 	}
 	return c, nil
 }
@@ -162,13 +176,4 @@ func resetRaw(c net.Conn) error {
 		_ = t.SetLinger(0) // at worst the other end sees an orderly close
 	}
 	return c.Close()
-}
-
-func firstError(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

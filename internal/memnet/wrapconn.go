@@ -19,7 +19,9 @@ type WrappedConn struct {
 	sent *atomic.Int64 // the counter of way
 	gone chan struct{} // closed by Close
 
-	reset atomic.Bool // by Cut
+	reset   atomic.Bool          // by Cut
+	inRule  atomic.Pointer[Rule] // of what comes
+	outRule atomic.Pointer[Rule] // of what goes, where the other end is Outside; nil for none
 
 	mu            sync.Mutex
 	idle          sync.Cond // no direct read is under way
@@ -78,7 +80,7 @@ func (c *WrappedConn) Write(b []byte) (int, error) {
 // ReadFrom lets the connection below take everything that r gives, unless a rule applies.
 func (c *WrappedConn) ReadFrom(r io.Reader) (int64, error) {
 	rf, ok := c.raw.(io.ReaderFrom)
-	if !ok || c.guarded() {
+	if !ok || c.outRule.Load() != nil {
 		buf := c.n.pool.Get().(*chunk)
 		defer c.n.pool.Put(buf)
 		return copyBuffer(c, r, buf.b[:])
@@ -164,7 +166,10 @@ func (c *WrappedConn) RemoteAddr() net.Addr { return c.raw.RemoteAddr() }
 
 // SetDeadline sets both deadlines.
 func (c *WrappedConn) SetDeadline(t time.Time) error {
-	return firstError(c.SetReadDeadline(t), c.SetWriteDeadline(t))
+	if err := c.SetReadDeadline(t); err != nil {
+		return err
+	}
+	return c.SetWriteDeadline(t)
 }
 
 // SetReadDeadline makes reads, waiting ones too, fail with os.ErrDeadlineExceeded from t on.

@@ -8,14 +8,9 @@ import (
 	"time"
 )
 
-// guarded reports whether a rule applies to writes: one towards someone Outside.
-func (c *WrappedConn) guarded() bool {
-	return c.way.to == Outside && !c.n.rule(c.way).zero()
-}
-
 // gate waits as long as the rules towards someone Outside want, and gives the rule that the bytes are to go by.
 func (c *WrappedConn) gate() (Rule, error) {
-	if !c.guarded() {
+	if c.outRule.Load() == nil {
 		return Rule{}, nil
 	}
 	c.mu.Lock()
@@ -52,9 +47,14 @@ func (c *WrappedConn) gate() (Rule, error) {
 	}
 }
 
-// refreshLocked applies the rule for what comes in; the first one starts pump.
+// refreshLocked applies the rules; the first one for what comes in starts pump.
 func (c *WrappedConn) refreshLocked() {
 	rule := c.n.ruleLocked(c.way.back())
+	c.inRule.Store(&rule)
+	c.outRule.Store(nil)
+	if out := c.n.ruleLocked(c.way); c.way.to == Outside && !out.zero() {
+		c.outRule.Store(&out)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
@@ -87,7 +87,7 @@ func (c *WrappedConn) pump(in *pipe, done chan<- struct{}) {
 	for {
 		n, err := c.raw.Read(buf.b[:])
 		if n > 0 {
-			if f := c.n.rule(c.way.back()).Corrupt; f != nil {
+			if f := c.inRule.Load().Corrupt; f != nil {
 				f(buf.b[:n])
 			}
 			if _, err := in.Write(buf.b[:n]); err != nil {

@@ -211,11 +211,12 @@ func goldenCases() []goldenCase {
 }
 
 type golden struct {
+	sent   []byte
 	answer []byte
 	closed bool
 }
 
-func readGolden(t *testing.T) map[string]golden {
+func readGolden(t testing.TB) map[string]golden {
 	text, err := os.ReadFile(goldenFile)
 	require.NoError(t, err)
 	all := make(map[string]golden)
@@ -227,10 +228,10 @@ func readGolden(t *testing.T) map[string]golden {
 		var g golden
 		for line := range strings.SplitSeq(rest, "\n") {
 			switch {
+			case strings.HasPrefix(line, "> "):
+				g.sent = appendHex(t, g.sent, line[2:])
 			case strings.HasPrefix(line, "< "):
-				b, err := hex.DecodeString(line[2:])
-				require.NoError(t, err)
-				g.answer = append(g.answer, b...)
+				g.answer = appendHex(t, g.answer, line[2:])
 			case line == "closed":
 				g.closed = true
 			}
@@ -238,6 +239,12 @@ func readGolden(t *testing.T) map[string]golden {
 		all[name] = g
 	}
 	return all
+}
+
+func appendHex(t testing.TB, b []byte, digits string) []byte {
+	more, err := hex.DecodeString(digits)
+	require.NoError(t, err)
+	return append(b, more...)
 }
 
 // TestGolden sends what each case says and compares the answers with Hadoop's, byte for byte, but for the stack traces
@@ -252,14 +259,14 @@ func TestGolden(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				got := converse(t, c.send)
-				w, ok := ownAnswers[c.name]
-				if ok {
+				w, ok := want[c.name]
+				require.True(t, ok)
+				require.Equal(t, w.sent, c.send, "the request has changed: ask Hadoop again")
+				if own, ok := ownAnswers[c.name]; ok {
+					w = own
 					w.answer = append(w.answer, want["a call"].answer...)
 					w.answer[len(w.answer)-len(want["a call"].answer)+6] = 8 // the good call that follows
-				} else {
-					w, ok = want[c.name]
 				}
-				require.True(t, ok)
 				require.Equal(t, describe(w.answer), describe(normalise(got.answer)))
 				require.Equal(t, w.closed, got.closed, "closed")
 				require.Equal(t, w.answer, normalise(got.answer))
@@ -293,7 +300,7 @@ func converse(t *testing.T, send []byte) golden {
 	wg.Go(func() { near.Write(send) })
 	synctest.Wait()
 	mu.Lock()
-	got := golden{bytes.Clone(g.answer), g.closed}
+	got := golden{answer: bytes.Clone(g.answer), closed: g.closed}
 	mu.Unlock()
 	near.Close()
 	require.NoError(t, s.Close())
@@ -336,7 +343,7 @@ func describe(stream []byte) string {
 func rewriteGolden(t *testing.T) {
 	var out strings.Builder
 	out.WriteString("# What a namenode of Hadoop 3.4 (for SASL: testdata/SimpleServer.java) answers to the connections of golden_test.go,\n" +
-		"# each sent in one write: the answer for people, its bytes, and whether the server closed the connection. Stack traces\n" +
+		"# each sent in one write (>): the answer for people (#), its bytes (<), and whether the server closed the connection. Stack traces\n" +
 		"# are cut off, and answers to calls are sorted by call id, because calls run concurrently.\n" +
 		"# Rewritten by: go test ./internal/rpc -run TestGolden -oracle host:port -oracle-simple host:port\n")
 	for _, c := range goldenCases() {
@@ -353,14 +360,11 @@ func rewriteGolden(t *testing.T) {
 		nc.Close()
 		answer = normalise(answer)
 		fmt.Fprintf(&out, "\n== %s\n", c.name)
+		writeHex(&out, '>', c.send)
 		for line := range strings.Lines(describe(answer)) {
 			fmt.Fprintf(&out, "# %s", line)
 		}
-		for len(answer) > 0 {
-			n := min(len(answer), 60)
-			fmt.Fprintf(&out, "< %x\n", answer[:n])
-			answer = answer[n:]
-		}
+		writeHex(&out, '<', answer)
 		if ne, ok := err.(net.Error); ok && ne.Timeout() {
 			out.WriteString("open\n")
 		} else {
@@ -369,6 +373,12 @@ func rewriteGolden(t *testing.T) {
 	}
 	require.NoError(t, os.MkdirAll("testdata", 0o755))
 	require.NoError(t, os.WriteFile(goldenFile, []byte(out.String()), 0o644))
+}
+
+func writeHex(w io.Writer, mark byte, b []byte) {
+	for line := range slices.Chunk(b, 60) {
+		fmt.Fprintf(w, "%c %x\n", mark, line)
+	}
 }
 
 // normalise shortens the error messages in a stream of answers to their first lines, and sorts the answers to calls.

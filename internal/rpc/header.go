@@ -185,20 +185,20 @@ func (h *answerHeader) parse(msg []byte) error {
 		case num == 1 && typ == protowire.VarintType:
 			h.callID, hasID = int32(uint32(v)), true
 		case num == 2 && typ == protowire.VarintType:
-			h.status, hasStatus = hdfspb.RpcResponseHeaderProto_RpcStatusProto(v), true
+			if n := enum(v, int32(fatal), -1); n >= 0 {
+				h.status, hasStatus = hdfspb.RpcResponseHeaderProto_RpcStatusProto(n), true
+			}
 		case num == 4 && typ == protowire.BytesType:
 			h.class = string(b)
 		case num == 5 && typ == protowire.BytesType:
 			h.message = string(b)
-		case num == 6 && typ == protowire.VarintType:
-			h.detail = hdfspb.RpcResponseHeaderProto_RpcErrorCodeProto(v)
 		case num == 7 && typ == protowire.BytesType:
 			h.clientID = b
 		case num == 8 && typ == protowire.VarintType:
 			h.retry = int32(protowire.DecodeZigZag(v & 0xFFFFFFFF))
 		}
 	})
-	if err == nil && (!hasID || !hasStatus || h.status < success || h.status > fatal) {
+	if err == nil && (!hasID || !hasStatus) {
 		err = errors.New("the header lacks a call id or a status")
 	}
 	return err

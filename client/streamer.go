@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	completeWait    = 5 * time.Millisecond // the first wait for a report of the last block; then doubled
+	completeWait    = 1 * time.Millisecond // the first wait for a report of the last block; then doubled
 	completeWaitMax = 3 * time.Second
 
 	createRetries   = 3                // how often a block is given back for another one whose datanodes may be better

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// The exit codes.
+const (
+	exitOK    = 0
+	exitError = 1 // what was asked for did not work
+	exitUsage = 2 // it was not understood
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], stdio{os.Stdin, os.Stdout, os.Stderr})
+	stop()
+	os.Exit(code)
+}
+
+// stdio is where a command reads and writes.
+type stdio struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+const usage = `minidfs: a whole HDFS in one process
+
+  minidfs serve [flags] [-- CMD ARGS]   run an HDFS until SIGTERM, or for as long as CMD runs
+  minidfs fs -uri URI COMMAND ARGS      ls, put, get, cat, mkdir, rm, mv, stat, du on any HDFS
+
+minidfs serve --help and minidfs fs --help say more.
+`
+
+func run(ctx context.Context, args []string, std stdio) int {
+	if len(args) == 0 {
+		fmt.Fprint(std.err, usage)
+		return exitUsage
+	}
+	switch args[0] {
+	case "serve":
+		return serve(ctx, args[1:], std)
+	case "fs":
+		return shell(ctx, args[1:], std)
+	case "help", "-h", "-help", "--help":
+		fmt.Fprint(std.out, usage)
+		return exitOK
+	}
+	fmt.Fprintf(std.err, "minidfs: there is no command %q\n\n%s", args[0], usage)
+	return exitUsage
+}
+
+// parse reads flags. done says that there is nothing more to do but to exit with code.
+func parse(flags *flag.FlagSet, args []string, std stdio) (code int, done bool) {
+	flags.SetOutput(std.err)
+	switch err := flags.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		return exitOK, true
+	case err != nil:
+		return exitUsage, true
+	}
+	return exitOK, false
+}
+
+// failed prints an error in one line.
+func failed(std stdio, err error) int {
+	fmt.Fprintf(std.err, "minidfs: %s\n", oneLine(err))
+	return exitError
+}

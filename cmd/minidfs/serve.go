@@ -1,0 +1,185 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/minidfs/go-minidfs/minidfs"
+)
+
+// stopTimeout is how long an orderly stop may take before the process ends anyway.
+const stopTimeout = 2 * time.Second
+
+const serveUsage = `usage: minidfs serve [flags] [-- CMD ARGS]
+
+Starts an HDFS and prints one line of JSON on stdout when it is ready:
+  {"uri":"hdfs://127.0.0.1:41234","namenodes":["127.0.0.1:41234"],"datanodes":["127.0.0.1:..."],"conf_dir":"..."}
+With CMD, runs it with MINIDFS_URI and HADOOP_CONF_DIR set, stops, and exits with its code. Without, serves until
+SIGTERM or SIGINT. Without --dir everything is temporary.
+
+flags:
+`
+
+// ready is the line that tells scripts where the cluster is.
+type ready struct {
+	URI       string   `json:"uri"`
+	NameNodes []string `json:"namenodes"`
+	DataNodes []string `json:"datanodes"`
+	ConfDir   string   `json:"conf_dir"`
+}
+
+// serveFlags are what the command line says.
+type serveFlags struct {
+	nameNodes, dataNodes, port             int
+	dir, writeConf, nameService, superuser string
+	conf                                   []minidfs.Option
+	command                                []string
+}
+
+func serve(ctx context.Context, args []string, std stdio) int {
+	var f serveFlags
+	flags := flag.NewFlagSet("minidfs serve", flag.ContinueOnError)
+	flags.IntVar(&f.nameNodes, "namenodes", 1, "how many namenodes: 1 is possible so far")
+	flags.IntVar(&f.dataNodes, "datanodes", 3, "how many datanodes")
+	flags.IntVar(&f.port, "port", 0, "the namenode's port; 0: any free one")
+	flags.StringVar(&f.dir, "dir", "", "keep the data in this folder; it survives a kill -9")
+	flags.StringVar(&f.writeConf, "write-conf", "", "write core-site.xml and hdfs-site.xml into this folder")
+	flags.StringVar(&f.nameService, "nameservice", "", "the logical name of several namenodes")
+	flags.StringVar(&f.superuser, "superuser", "", "the superuser; default: the user of the operating system")
+	flags.Func("D", "`key=value`: one of HDFS's own configuration keys; may be repeated", func(s string) error {
+		key, value, ok := strings.Cut(s, "=")
+		if !ok {
+			return errors.New("write -D key=value")
+		}
+		f.conf = append(f.conf, minidfs.Conf(key, value))
+		return nil
+	})
+	flags.Usage = func() {
+		fmt.Fprint(flags.Output(), serveUsage)
+		flags.PrintDefaults()
+		fmt.Fprint(flags.Output(), "\nkeys that -D takes:\n")
+		for _, k := range minidfs.HonouredKeys() {
+			fmt.Fprintf(flags.Output(), "  %-46s %s\n", k[0], k[1])
+		}
+	}
+	if code, done := parse(flags, args, std); done {
+		return code
+	}
+	f.command = flags.Args()
+	if len(f.command) > 0 && !slices.Contains(args, "--") {
+		fmt.Fprintf(std.err, "minidfs serve: unexpected %q; write -- before a command to run\n", f.command[0])
+		return exitUsage
+	}
+	switch {
+	case f.nameNodes != 1:
+		return failed(std, fmt.Errorf("serve: --namenodes %d: 1 is possible so far", f.nameNodes))
+	case f.nameService != "":
+		return failed(std, errors.New("serve: --nameservice names several namenodes; there is one"))
+	}
+	return f.run(ctx, std)
+}
+
+// run starts the cluster, announces it, and stops it in the end.
+func (f *serveFlags) run(ctx context.Context, std stdio) int {
+	options := []minidfs.Option{
+		minidfs.DataNodes(f.dataNodes), minidfs.Port(f.port),
+		minidfs.Logger(slog.New(slog.NewTextHandler(std.err, &slog.HandlerOptions{Level: slog.LevelWarn}))),
+	}
+	if f.dir != "" {
+		options = append(options, minidfs.Dir(f.dir))
+	} else {
+		options = append(options, minidfs.TempDir(""))
+	}
+	if f.superuser != "" {
+		options = append(options, minidfs.Superuser(f.superuser))
+	}
+	c, err := minidfs.New(ctx, append(options, f.conf...)...)
+	if err != nil {
+		return failed(std, err)
+	}
+	code, err := f.announceAndWait(ctx, c, std)
+	if err != nil {
+		code = failed(std, err)
+	}
+	if err := closeWithin(c, stopTimeout); err != nil && code == exitOK {
+		code = failed(std, err)
+	}
+	return code
+}
+
+// announceAndWait prints the line and waits for the signal or the command.
+func (f *serveFlags) announceAndWait(ctx context.Context, c *minidfs.Cluster, std stdio) (int, error) {
+	confDir := f.writeConf
+	var err error
+	if confDir != "" {
+		err = c.WriteConf(confDir)
+	} else {
+		confDir, err = c.ConfDir()
+	}
+	if err != nil {
+		return exitError, err
+	}
+	line := ready{URI: c.URI(), NameNodes: c.Addrs(), DataNodes: []string{}, ConfDir: confDir}
+	for _, d := range c.DataNodes() {
+		line.DataNodes = append(line.DataNodes, d.Addr())
+	}
+	if len(f.command) > 0 {
+		return runCommand(ctx, f.command, line, std)
+	}
+	text, err := json.Marshal(line)
+	if err != nil {
+		return exitError, err
+	}
+	if _, err := fmt.Fprintf(std.out, "%s\n", text); err != nil {
+		return exitError, err
+	}
+	<-ctx.Done()
+	return exitOK, nil
+}
+
+// runCommand runs the user's command against the cluster and gives its exit code. It is told of our signal, and killed
+// if that does not end it.
+func runCommand(ctx context.Context, command []string, at ready, std stdio) (int, error) {
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = std.in, std.out, std.err
+	cmd.Env = append(os.Environ(), "MINIDFS_URI="+at.URI, "HADOOP_CONF_DIR="+at.ConfDir)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = stopTimeout
+	err := cmd.Run()
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return exitOK, nil
+	case errors.As(err, &exit) && exit.ExitCode() >= 0:
+		return exit.ExitCode(), nil
+	case ctx.Err() != nil:
+		return exitOK, nil
+	}
+	return exitError, fmt.Errorf("serve: %w", err)
+}
+
+// closeWithin stops the cluster, and gives up waiting after a while.
+func closeWithin(c *minidfs.Cluster, d time.Duration) error {
+	done := make(chan error, 1)
+	go func() { done <- c.Close() }()
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(d):
+		return fmt.Errorf("serve: the cluster has not stopped within %s", d)
+	}
+}
+
+func oneLine(err error) string {
+	return strings.TrimPrefix(strings.Join(strings.Fields(strings.ReplaceAll(err.Error(), "\n", "; ")), " "), "minidfs: ")
+}

@@ -1,0 +1,45 @@
+package minidfs
+
+import (
+	"encoding/xml"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// property is one entry of a Hadoop site file.
+type property struct {
+	XMLName xml.Name `xml:"property"`
+	Name    string   `xml:"name"`
+	Value   string   `xml:"value"`
+}
+
+// writeSite writes a Hadoop site file (core-site.xml, hdfs-site.xml) with the properties in order of their names.
+func writeSite(path string, properties map[string]string) error {
+	var site struct {
+		XMLName    xml.Name `xml:"configuration"`
+		Properties []property
+	}
+	for _, name := range slices.Sorted(maps.Keys(properties)) {
+		site.Properties = append(site.Properties, property{Name: name, Value: properties[name]})
+	}
+	text, err := xml.MarshalIndent(site, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, append([]byte(xml.Header), append(text, '\n')...), 0o644)
+}
+
+// WriteConf writes core-site.xml and hdfs-site.xml for other clients into dir, which is made when missing: point
+// HADOOP_CONF_DIR at it.
+func (c *Cluster) WriteConf(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	core, hdfs := c.siteProperties()
+	if err := writeSite(filepath.Join(dir, "core-site.xml"), core); err != nil {
+		return err
+	}
+	return writeSite(filepath.Join(dir, "hdfs-site.xml"), hdfs)
+}

@@ -1,0 +1,213 @@
+package minidfs
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"strings"
+
+	"github.com/minidfs/go-minidfs/namenode"
+)
+
+// Option shapes a cluster. Options are applied in order; contradictions are errors of New and Start.
+type Option func(*config) error
+
+// config is what the options add up to.
+type config struct {
+	powerCuts    bool
+	ownAddresses bool
+	dataNodes    int
+	volumes      int
+	racks        []string
+	hosts        []string
+	capacity     int64
+	dir          string
+	temporary    bool // dir goes with the cluster
+	port         int
+	memory       bool // in-memory network
+	files        fs.FS
+	sync         namenode.SyncMode
+	syncSet      bool
+	seed         uint64
+	seedSet      bool
+	logger       *slog.Logger
+	noCheck      string
+
+	settings settings
+}
+
+func newConfig(options []Option) (*config, error) {
+	c := &config{dataNodes: 3, volumes: 1}
+	c.settings.namenode.Groups = map[string][]string{}
+	c.settings.clientSite = map[string]string{}
+	for _, o := range options {
+		if err := o(c); err != nil {
+			return nil, err
+		}
+	}
+	return c, c.check()
+}
+
+// check finds what no single option can see.
+func (c *config) check() error {
+	switch {
+	case c.dataNodes == 0 && c.settings.replication > 0:
+		return fmt.Errorf("minidfs: dfs.replication=%d is wanted of a cluster without datanodes: add datanodes, or leave the replication out", c.settings.replication)
+	case int(c.settings.namenode.Limits.MinReplication) > max(c.dataNodes, 1):
+		return fmt.Errorf("minidfs: dfs.namenode.replication.min=%d can never be met by %d datanodes", c.settings.namenode.Limits.MinReplication, c.dataNodes)
+	case c.memory && c.port != 0:
+		return errors.New("minidfs: Port and MemNet contradict each other: an in-memory network has no ports of the machine")
+	case len(c.racks) > c.dataNodes && c.dataNodes > 0:
+		return fmt.Errorf("minidfs: %d racks for %d datanodes: name at most one a datanode", len(c.racks), c.dataNodes)
+	case c.capacity < 0:
+		return fmt.Errorf("minidfs: a capacity of %d bytes makes no sense", c.capacity)
+	}
+	return nil
+}
+
+// DataNodes sets how many datanodes the cluster starts with: 3 when left out, 0 for a namenode alone.
+func DataNodes(n int) Option {
+	return func(c *config) error {
+		if n < 0 || n > 1000 {
+			return fmt.Errorf("minidfs: DataNodes(%d): from 0 to 1000 are possible", n)
+		}
+		c.dataNodes = n
+		return nil
+	}
+}
+
+// Volumes sets how many volumes each datanode has: 1 when left out.
+func Volumes(n int) Option {
+	return func(c *config) error {
+		if n < 1 || n > 100 {
+			return fmt.Errorf("minidfs: Volumes(%d): from 1 to 100 are possible", n)
+		}
+		c.volumes = n
+		return nil
+	}
+}
+
+// Racks places the datanodes on racks, dn1 on the first and so on, starting over when there are fewer racks than
+// datanodes.
+func Racks(racks ...string) Option {
+	return func(c *config) error {
+		for _, r := range racks {
+			if !strings.HasPrefix(r, "/") || len(r) < 2 || strings.HasSuffix(r, "/") {
+				return fmt.Errorf("minidfs: rack %q: write it like /rack1", r)
+			}
+		}
+		c.racks = racks
+		return nil
+	}
+}
+
+// Capacity sets the size in bytes that each volume claims to have; it costs nothing until it is written.
+func Capacity(bytes int64) Option {
+	return func(c *config) error { c.capacity = bytes; return nil }
+}
+
+// Dir keeps the cluster's data in a folder of the real file system, where it survives Close, and a killed process.
+// Without it everything is in memory.
+func Dir(dir string) Option {
+	return func(c *config) error {
+		if dir == "" {
+			return errors.New(`minidfs: Dir(""): name a folder`)
+		}
+		c.dir = dir
+		return nil
+	}
+}
+
+// TempDir keeps the cluster's data in a folder of its own under dir (the system's for temporary files when empty),
+// removed by Close.
+func TempDir(dir string) Option {
+	return func(c *config) error { c.dir, c.temporary = dir, true; return nil }
+}
+
+// Port fixes the namenode's port; without it the system picks a free one.
+func Port(port int) Option {
+	return func(c *config) error {
+		if port < 0 || port > 65535 {
+			return fmt.Errorf("minidfs: Port(%d): from 0 to 65535 are possible", port)
+		}
+		c.port = port
+		return nil
+	}
+}
+
+// MemNet runs the cluster on a network in memory: no sockets, so that it works inside testing/synctest. Clients reach
+// it through Cluster.Client and Cluster.Dial.
+func MemNet() Option {
+	return func(c *config) error { c.memory = true; return nil }
+}
+
+// OwnAddresses gives each datanode an address of its own, 127.0.1.1 and up, so that racks, writers and readers can tell
+// them apart on real sockets too. The operating system must let programs listen there, as Linux does.
+func OwnAddresses() Option {
+	return func(c *config) error { c.ownAddresses = true; return nil }
+}
+
+// PowerCuts makes PowerLoss possible on a cluster with Dir or TempDir, where it has to be prepared for: what is not
+// synced is remembered, which costs memory and time. Clusters in memory need no such option.
+func PowerCuts() Option {
+	return func(c *config) error { c.powerCuts = true; return nil }
+}
+
+// Conf sets one of HDFS's own configuration keys; HonouredKeys lists those that a cluster knows.
+func Conf(key, value string) Option {
+	return func(c *config) error { return c.settings.apply(key, value) }
+}
+
+// Superuser names the user that no check applies to: the OS user when left out.
+func Superuser(name string) Option {
+	return func(c *config) error {
+		if name == "" {
+			return errors.New(`minidfs: Superuser(""): name a user`)
+		}
+		c.settings.namenode.Superuser = name
+		return nil
+	}
+}
+
+// User gives a user groups, the first being the primary one. A user that no option names has no group.
+func User(name string, groups ...string) Option {
+	return func(c *config) error {
+		if name == "" {
+			return errors.New(`minidfs: User(""): name a user`)
+		}
+		c.settings.namenode.Groups[name] = groups
+		return nil
+	}
+}
+
+// Files copies a tree into the new cluster's root before Start returns.
+func Files(tree fs.FS) Option {
+	return func(c *config) error { c.files = tree; return nil }
+}
+
+// Sync chooses when edits become durable: namenode.SyncGroup when left out with Dir, and in memory.
+func Sync(mode namenode.SyncMode) Option {
+	return func(c *config) error { c.sync, c.syncSet = mode, true; return nil }
+}
+
+// Seed fixes the cluster's random choices. Without it each cluster draws one; a failing test prints it.
+func Seed(seed uint64) Option {
+	return func(c *config) error { c.seed, c.seedSet = seed, true; return nil }
+}
+
+// Logger takes the logs of every node. Start sends them to the test's log by itself.
+func Logger(l *slog.Logger) Option {
+	return func(c *config) error { c.logger = l; return nil }
+}
+
+// NoCheck leaves out the consistency check that Start runs when the test ends.
+func NoCheck(reason string) Option {
+	return func(c *config) error {
+		if reason == "" {
+			return errors.New("minidfs: NoCheck wants a reason")
+		}
+		c.noCheck = reason
+		return nil
+	}
+}

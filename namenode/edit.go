@@ -1,0 +1,77 @@
+package namenode
+
+import (
+	"context"
+	"errors"
+	"google.golang.org/protobuf/proto"
+	"time"
+
+	"github.com/minidfs/go-minidfs/internal/dfs"
+	"github.com/minidfs/go-minidfs/internal/rpc"
+	"github.com/minidfs/go-minidfs/namenode/internal/editlog"
+	"github.com/minidfs/go-minidfs/namenode/internal/namespace"
+)
+
+// caller is who stands behind a call.
+func (n *NameNode) caller(c *rpc.Call) dfs.Caller {
+	return dfs.Caller{User: c.User, Groups: n.o.Groups[c.User], Host: c.Remote}
+}
+
+// op makes the op of a call.
+func (n *NameNode) op(c *rpc.Call, args namespace.Args) *namespace.Op {
+	op := &namespace.Op{Time: time.Now().UnixMilli(), Caller: n.caller(c), CallID: -1, Args: args}
+	if len(c.ClientID) == len(op.ClientID) && c.CallID >= 0 {
+		copy(op.ClientID[:], c.ClientID)
+		op.CallID = c.CallID
+	}
+	return op
+}
+
+// internalOp makes an op of the namenode itself.
+func internalOp(args namespace.Args) *namespace.Op {
+	return &namespace.Op{Time: time.Now().UnixMilli(), CallID: -1, Args: args}
+}
+
+// change carries out a call that edits the namespace. what begins the message of a refusal in safe mode, for example
+// "Cannot delete /a"; calls that safe mode does not refuse leave it empty.
+func (n *NameNode) change(ctx context.Context, c *rpc.Call, what string, args namespace.Args) (*namespace.Result, error) {
+	return n.carryOut(ctx, c, what, n.op(c, args))
+}
+
+func (n *NameNode) carryOut(ctx context.Context, c *rpc.Call, what string, op *namespace.Op) (*namespace.Result, error) {
+	if what != "" && n.blocks.InSafeMode() {
+		if result, ok := n.ns.Answered(op); ok {
+			return &result, result.Err
+		}
+		return nil, n.safeModeError(what)
+	}
+	if result, ok := n.ns.Check(op); ok {
+		return &result, result.Err
+	}
+	c.Yield()
+	return n.edit(ctx, op)
+}
+
+// edit journals an op and gives its result. A journal that has failed ends the service of this namenode.
+func (n *NameNode) edit(ctx context.Context, op *namespace.Op) (*namespace.Result, error) {
+	answer, err := n.journal.Append(ctx, op)
+	if err != nil {
+		if errors.Is(err, editlog.ErrFailed) && !n.failed.Swap(true) {
+			n.log.Error("namenode: the journal has failed; this namenode answers no more calls until it is restarted", "err", err)
+		}
+		return nil, err
+	}
+	result := answer.(*namespace.Result)
+	return result, result.Err
+}
+
+// intercept stands before every call: the cluster's hook, and the end of service after the journal has failed.
+func (n *NameNode) intercept(ctx context.Context, c *rpc.Call, next rpc.Next) (proto.Message, error) {
+	if n.failed.Load() {
+		return nil, rpc.ErrDrop
+	}
+	if n.o.Hook != nil {
+		return n.o.Hook(ctx, c, next)
+	}
+	return next(ctx)
+}

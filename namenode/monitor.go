@@ -1,0 +1,66 @@
+package namenode
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// runMonitor ticks until ctx ends.
+func (n *NameNode) runMonitor(ctx context.Context) {
+	defer n.monitor.Done()
+	ticker := time.NewTicker(n.o.MonitorInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			n.tick(ctx, time.Now())
+		case done := <-n.trigger:
+			n.tick(ctx, time.Now())
+			close(done)
+		}
+	}
+}
+
+// tick does what is due: liveness, safe mode, block recoveries, leases.
+func (n *NameNode) tick(ctx context.Context, now time.Time) {
+	n.blocks.Tick(now)
+	if !n.blocks.InSafeMode() && !n.failed.Load() {
+		n.checkLeases(ctx, now)
+	}
+}
+
+// TriggerMonitor runs the monitors now and returns when they are done.
+func (n *NameNode) TriggerMonitor(ctx context.Context) error {
+	done := make(chan struct{})
+	select {
+	case n.trigger <- done:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// WaitActive returns once the namenode is out of safe mode.
+func (n *NameNode) WaitActive(ctx context.Context) error {
+	ticker := time.NewTicker(activePoll)
+	defer ticker.Stop()
+	for n.blocks.InSafeMode() {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return fmt.Errorf("namenode %s is in safe mode: %s: %w", n.o.ID, n.blocks.SafeMode(time.Now()).Tip, ctx.Err())
+		}
+	}
+	return nil
+}
+
+// activePoll is how often WaitActive looks: the block manager counts blocks, it does not announce.
+const activePoll = 2 * time.Millisecond

@@ -54,7 +54,7 @@ func newPipe(pool *sync.Pool, limit int) *pipe {
 func (p *pipe) Read(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	mine := false
+	mine := false // b is dst, or was until a writer filled it
 	for {
 		if mine && p.dst == nil {
 			n := p.filled

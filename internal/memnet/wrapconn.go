@@ -33,9 +33,6 @@ type WrappedConn struct {
 	writeDeadline time.Time
 }
 
-// past is a deadline that makes a waiting read return.
-var past = time.Unix(1, 0)
-
 // Read reads from the connection below, or from what pump has read and the rules let through.
 func (c *WrappedConn) Read(b []byte) (int, error) {
 	c.mu.Lock()

@@ -67,7 +67,7 @@ func (c *WrappedConn) refreshLocked() {
 		c.in = newPipe(&c.n.pool, c.n.opts.Buffer)
 		c.in.readDeadline = c.readDeadline
 		c.pumped = make(chan struct{})
-		_ = c.raw.SetReadDeadline(past) // a broken connection shows in pump
+		_ = c.raw.SetReadDeadline(time.Unix(1, 0)) // reads that wait return; a broken connection shows in pump
 		go c.pump(c.in, c.pumped)
 	}
 	c.in.apply(rule)

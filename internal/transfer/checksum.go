@@ -9,8 +9,6 @@ import (
 	"github.com/minidfs/go-minidfs/internal/hdfspb"
 )
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
 // maxBytesPerChunk bounds what a peer may ask for: a chunk must fit a packet.
 const maxBytesPerChunk = MaxPacket
 
@@ -123,7 +121,7 @@ func tableOf(t dfs.ChecksumType) *crc32.Table {
 	case dfs.ChecksumCRC32:
 		return crc32.IEEETable
 	case dfs.ChecksumCRC32C:
-		return castagnoli
+		return crc32.MakeTable(crc32.Castagnoli) // one table, made once
 	}
 	return nil
 }

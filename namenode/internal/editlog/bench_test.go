@@ -82,3 +82,33 @@ func appendFrom(b *testing.B, j Journal, c int) {
 	wg.Wait()
 	b.StopTimer()
 }
+
+// BenchmarkOpen replays a log of 200,000 ops from memory.
+func BenchmarkOpen(b *testing.B) {
+	fs := newDisk()
+	o := options(fs)
+	o.Sync = SyncNone
+	j := openLocal(b, newMachine(), o)
+	const ops, goroutines = 200_000, 100
+	var wg sync.WaitGroup
+	for range goroutines {
+		wg.Go(func() {
+			for range ops / goroutines {
+				if _, err := j.Append(context.Background(), addOp{key: "/a/directory/of/usual/length/and-a-file-name", n: 1}); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	j.Kill()
+	b.ResetTimer()
+	for range b.N {
+		m := newMachine()
+		j := openLocal(b, m, o)
+		require.EqualValues(b, ops, m.ops)
+		j.Kill()
+	}
+	b.ReportMetric(float64(ops*b.N)/b.Elapsed().Seconds(), "ops/s")
+}

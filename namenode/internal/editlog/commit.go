@@ -20,7 +20,8 @@ type committer struct {
 func (j *Local) commitAll() {
 	defer close(j.done)
 	defer j.release()
-	timer := j.syncTimer()
+	timer := time.NewTimer(j.opts.SyncInterval) // of SyncAsync: runs while something is not synced
+	timer.Stop()
 	defer timer.Stop()
 	armed, more := false, false
 	for {
@@ -214,5 +215,4 @@ func (j *Local) release() {
 		j.answer(b, nil, ErrClosed)
 	}
 	_ = j.c.segment.file.Close()
-	_ = j.unlock()
 }

@@ -151,7 +151,7 @@ func TestPowerLossAnywhere(t *testing.T) {
 				if sync == SyncAsync || sync == SyncNone {
 					least = 0
 				}
-				for seed := range uint64(12) {
+				for seed := range uint64(8) {
 					sector := []int{1, 4, 16, 512}[seed%4]
 					rng := rand.New(rand.NewPCG(uint64(n), seed))
 					l.check(t, fs.crash(rng, sector), least,

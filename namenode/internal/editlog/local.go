@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"time"
 
 	"github.com/spf13/afero"
 )
@@ -66,7 +65,7 @@ func OpenLocal(ctx context.Context, sm StateMachine, o LocalOptions) (*Local, er
 		_ = unlock()
 		return nil, err
 	}
-	j.unlock = unlock
+	j.unlock = sync.OnceValue(unlock)
 	go j.commitAll()
 	j.workers.Go(j.checkpointOverdue)
 	return j, nil
@@ -168,7 +167,8 @@ func (j *Local) Close() error {
 	return j.failed
 }
 
-// Kill ends the journal as it stands. Those who wait get ErrClosed.
+// Kill ends the journal as it stands. Those who wait get ErrClosed. A call of the file system that is under way is
+// waited for.
 func (j *Local) Kill() {
 	j.end(ErrClosed)
 	j.halt()
@@ -204,15 +204,9 @@ func (j *Local) halted() bool {
 	}
 }
 
-// wait returns when nothing of the journal is running any more.
+// wait returns when nothing of the journal is running any more; only then may others have the directory.
 func (j *Local) wait() {
 	<-j.done
 	j.workers.Wait()
-}
-
-// syncTimer is the time at which SyncAsync syncs next.
-func (j *Local) syncTimer() *time.Timer {
-	t := time.NewTimer(j.opts.SyncInterval)
-	t.Stop()
-	return t
+	_ = j.unlock()
 }

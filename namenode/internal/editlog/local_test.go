@@ -167,7 +167,6 @@ func TestStats(t *testing.T) {
 	_, err := appendOps(t.Context(), j, []addOp{{"a", 1}, {"bb", 200}, {"c", 0}})
 	require.NoError(t, err)
 	s := j.Stats()
-	require.NotZero(t, s.SyncTime)
 	s.SyncTime = 0
 	require.Equal(t, Stats{
 		Ops: 3, Edits: 3, Bytes: 2 + 4 + 2, LogBytes: 3*(recordHeaderLen+1) + 8,

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"fmt"
-	"hash/fnv"
 	"io"
 	"maps"
 	"slices"
@@ -58,9 +56,11 @@ func (m *machine) Apply(batch []Op) []any {
 }
 
 func (m *machine) apply(op addOp) uint64 {
-	h := fnv.New64a()
-	fmt.Fprintf(h, "%d %s %d", m.digest, op.key, op.n)
-	m.digest = h.Sum64()
+	for _, c := range []byte(op.key) {
+		m.digest = (m.digest ^ uint64(c)) * 0x100000001b3
+	}
+	m.digest = (m.digest + op.n + 1) * 0x9e3779b97f4a7c15
+	m.digest ^= m.digest >> 29
 	m.ops++
 	switch {
 	case op.n > 100:

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 )
@@ -15,7 +16,9 @@ var rewrite = flag.Bool("rewrite", false, "write the files in testdata anew")
 
 // TestTranscript compares every change of the disk, in order, with testdata/transcript. The order of writes, syncs and
 // renames is what durability rests on: look twice at each line that changes.
-func TestTranscript(t *testing.T) {
+func TestTranscript(t *testing.T) { synctest.Test(t, transcript) }
+
+func transcript(t *testing.T) {
 	var out strings.Builder
 	fs := newDisk()
 	o := options(fs)
@@ -64,6 +67,7 @@ func TestTranscript(t *testing.T) {
 	} {
 		fs.keep = true
 		step.do()
+		synctest.Wait() // a full segment is closed after the answer
 		fs.mu.Lock()
 		fmt.Fprintf(&out, "# %s\n", step.name)
 		for _, line := range fs.trace {

@@ -226,3 +226,70 @@ func TestSetLastBlockID(t *testing.T) {
 	require.Equal(t, []dfs.Block{b}, w.deletes(1))
 	require.Zero(t, w.Stats().InFuture)
 }
+
+// interleavings calls f with every merge of two sequences that keeps the order of each.
+func interleavings(a, b []string, f func([]string)) {
+	var merge func(done, a, b []string)
+	merge = func(done, a, b []string) {
+		if len(a)+len(b) == 0 {
+			f(done)
+			return
+		}
+		if len(a) > 0 {
+			merge(append(slices.Clone(done), a[0]), a[1:], b)
+		}
+		if len(b) > 0 {
+			merge(append(slices.Clone(done), b[0]), a, b[1:])
+		}
+	}
+	merge(nil, a, b)
+}
+
+// Edits come in their order and so do a datanode's reports, but how the two mix is up to the network. Whatever the mix,
+// the replica is live in the end, and never deleted under the stamp that it has then.
+func TestEveryMixOfEditsAndReports(t *testing.T) {
+	open, raised, done := blk(int(id), 1001, 0), blk(int(id), 1002, 0), blk(int(id), 1002, 100)
+	next := blk(int(id)+1, 1003, 0)
+	steps := map[string]func(w *world){
+		"put":       func(w *world) { w.PutBlock(info(open, dfs.BlockUnderConstruction, 2)) },
+		"raise":     func(w *world) { w.PutBlock(info(raised, dfs.BlockUnderConstruction, 2)) },
+		"recover":   func(w *world) { w.PutBlock(info(open, dfs.BlockUnderRecovery, 2)) },
+		"commit":    func(w *world) { w.PutBlock(info(done, dfs.BlockCommitted, 2)) },
+		"complete":  func(w *world) { w.PutBlock(info(done, dfs.BlockComplete, 2)) },
+		"next":      func(w *world) { w.PutBlock(info(next, dfs.BlockUnderConstruction, 2)) },
+		"receiving": func(w *world) { w.event(1, open, StatusReceiving) },
+		"again":     func(w *world) { w.event(1, raised, StatusReceiving) },
+		"rbw":       func(w *world) { w.full(1, Replica{Block: raised, State: dfs.ReplicaRBW}) },
+		"rwr":       func(w *world) { w.full(1, Replica{Block: open, State: dfs.ReplicaRWR}) },
+		"received":  func(w *world) { w.received(done, 1) },
+		"report":    func(w *world) { w.full(1, finalized(done)) },
+	}
+	for _, c := range []struct{ name, edits, reports string }{
+		{"written", "put raise commit complete next", "again received report"},
+		{"written, report in the middle", "put raise commit complete", "again rbw received report"},
+		{"pipeline recovery", "put raise commit complete next", "receiving again received report"},
+		{"block recovery", "put recover complete next", "receiving rwr received report"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			n := 0
+			interleavings(strings.Fields(c.edits), strings.Fields(c.reports), func(order []string) {
+				n++
+				w := newWorld(t, Options{}, 2)
+				w.received(done, 2) // the other replica is always good
+				for _, s := range order {
+					steps[s](w)
+					w.tick(time.Second)
+					for _, b := range w.deletes(1) { // a datanode does not delete a replica that has a newer stamp by now
+						require.Equal(t, open, b, "%v at %s", order, s)
+						require.Equal(t, "rwr", s, "%v", order)
+					}
+				}
+				require.Equal(t, []string{"dn1", "dn2"}, w.at(id), "%v", order)
+				require.Zero(t, w.Stats().Corrupt, "%v", order)
+				require.Empty(t, w.early)
+				w.check()
+			})
+			t.Logf("%d mixes", n)
+		})
+	}
+}

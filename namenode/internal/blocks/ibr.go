@@ -36,7 +36,7 @@ func (m *Manager) IncrementalReport(r Registration, st Storage, events []Receive
 	for _, e := range events {
 		switch e.Status {
 		case StatusReceiving:
-			m.hearAndSettleLocked(s, Replica{Block: e.Block, State: dfs.ReplicaRBW})
+			m.receivingLocked(s, e.Block)
 		case StatusReceived:
 			n.scheduled.remove(s.report.Type)
 			if b := m.hearAndSettleLocked(s, Replica{Block: e.Block, State: dfs.ReplicaFinalized}); b != nil && e.DeleteHint != "" {
@@ -50,6 +50,19 @@ func (m *Manager) IncrementalReport(r Registration, st Storage, events []Receive
 	}
 	m.checkSafeModeLocked(now)
 	return nil
+}
+
+// receivingLocked takes in that a client writes to a replica. Such news wait for the datanode's next heartbeat and may be
+// old: an earlier stamp is not held against the replica then.
+func (m *Manager) receivingLocked(s *storage, rbw dfs.Block) {
+	b := m.hearLocked(s, Replica{Block: rbw, State: dfs.ReplicaRBW})
+	if b == nil {
+		return
+	}
+	if i := b.at(s.node); rbw.GenStamp < b.GenStamp {
+		b.replicas[i].held = true
+	}
+	m.settleLocked(b)
 }
 
 func (m *Manager) hearAndSettleLocked(s *storage, rep Replica) *block {

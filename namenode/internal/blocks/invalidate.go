@@ -101,7 +101,7 @@ func (m *Manager) takeDeletionsLocked(n *node) []dfs.Block {
 	if n.deletions.len() == 0 {
 		return nil
 	}
-	out := n.deletions.take(m.o.MaxInvalidate)
+	out := n.deletions.take(m.o.MaxInvalidatePerHeartbeat)
 	m.tally.deletions -= len(out)
 	return out
 }
@@ -131,11 +131,11 @@ func (m *Manager) mayDeleteLocked(b *block) bool {
 // file asks for, or they only missed the end of a write. The last copy is never deleted. It reports whether it deleted any.
 func (m *Manager) dropCorruptLocked(b *block, lives, corrupts int) bool {
 	safe := lives >= m.o.MinReplication
-	all := safe && (lives >= int(b.replication) || lives+corrupts > int(b.replication))
 	dropped := false
 	for i := len(b.replicas) - 1; i >= 0; i-- {
 		r := &b.replicas[i]
-		if b.standing(r) != corrupt || !all && !(safe && r.gen < b.GenStamp) {
+		spare := lives >= int(b.replication) || lives+corrupts > int(b.replication) || r.gen < b.GenStamp
+		if b.standing(r) != corrupt || !safe || !spare {
 			continue
 		}
 		if !m.mayDeleteLocked(b) {
@@ -143,7 +143,7 @@ func (m *Manager) dropCorruptLocked(b *block, lives, corrupts int) bool {
 			return dropped
 		}
 		m.discardLocked(b, i)
-		dropped = true
+		corrupts, dropped = corrupts-1, true
 	}
 	return dropped
 }

@@ -10,7 +10,7 @@ import (
 )
 
 func TestInvalidateLimit(t *testing.T) {
-	w := newWorld(t, Options{MaxInvalidate: 10}, 1)
+	w := newWorld(t, Options{MaxInvalidatePerHeartbeat: 10}, 1)
 	var all []dfs.Block
 	for i := range 25 {
 		b := blk(int(id)+i, 1001, 10)

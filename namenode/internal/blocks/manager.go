@@ -19,13 +19,13 @@ type Options struct {
 	ReportLeaseTTL    time.Duration // 5 min
 	RecoveryTimeout   time.Duration // 30 heartbeats: then the next primary is asked
 
-	MinReplication  int // 1
-	MaxInvalidate   int // blocks in one heartbeat's answer: 1000
-	SafeMode        SafeModeOptions
-	AvoidStale      bool    // do not write to stale datanodes while others will do
-	IgnoreLoad      bool    // place on busy datanodes too
-	LoadFactor      float64 // busy: more than 2 times the average number of transfers
-	DefaultLocation string  // rack of a host that Racks does not know: /default-rack
+	MinReplication            int // 1
+	MaxInvalidatePerHeartbeat int // blocks in one heartbeat's answer: 1000
+	SafeMode                  SafeModeOptions
+	AvoidStale                bool    // do not write to stale datanodes while others will do
+	IgnoreLoad                bool    // place on busy datanodes too
+	LoadFactor                float64 // busy: more than 2 times the average number of transfers
+	DefaultLocation           string  // rack of a host that Racks does not know: /default-rack
 
 	Racks  func(host string) string // rack of a host name or address; called without a lock
 	Rand   *rand.Rand               // used by the Manager alone
@@ -53,8 +53,8 @@ func (o Options) withDefaults() Options {
 	if o.MinReplication <= 0 {
 		o.MinReplication = 1
 	}
-	if o.MaxInvalidate <= 0 {
-		o.MaxInvalidate = 1000
+	if o.MaxInvalidatePerHeartbeat <= 0 {
+		o.MaxInvalidatePerHeartbeat = 1000
 	}
 	if o.SafeMode.Threshold == 0 {
 		o.SafeMode.Threshold = 0.999

@@ -95,10 +95,8 @@ func (m *Manager) updateStoragesLocked(n *node, reports []StorageReport, lost bo
 	kept := n.storages[:0]
 	for _, s := range n.storages {
 		if !named[s.report.ID] {
-			if lost {
+			if lost || len(s.blocks) == 0 {
 				m.clearStorageLocked(s)
-			}
-			if len(s.blocks) == 0 {
 				continue
 			}
 		}

@@ -17,6 +17,7 @@ func BenchmarkWriteBlock(b *testing.B) {
 	for name, fsys := range map[string]afero.Fs{
 		"disk":    NewDisk(Options{}),
 		"discard": NewDisk(Options{Discard: Everything}),
+		"wrapped": Wrap(NewDisk(Options{})),
 	} {
 		b.Run(name, func(b *testing.B) {
 			packet := make([]byte, 64<<10)

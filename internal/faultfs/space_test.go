@@ -155,3 +155,23 @@ func TestDiscard(t *testing.T) {
 	require.NoError(t, afero.WriteFile(d, "/blk_1.meta", []byte("sums"), 0o644))
 	requireContent(t, d, "/blk_1.meta", "sums")
 }
+
+// TestSpaceAfterFailedWrite: a write that fails further in takes only what it wrote.
+func TestSpaceAfterFailedWrite(t *testing.T) {
+	space := NewSpace(1000)
+	inner := Wrap(afero.NewOsFs())
+	s := Wrap(afero.Fs(plain{inner}), WithSpace(space))
+	inner.Inject(Rule{Kinds: Write, Err: syscall.EIO, Torn: 3})
+	f, err := s.Create(filepath.Join(t.TempDir(), "f"))
+	require.NoError(t, err)
+	n, err := f.Write(make([]byte, 500))
+	require.Equal(t, 3, n)
+	require.ErrorIs(t, err, syscall.EIO)
+	require.EqualValues(t, 3, space.Used())
+	require.NoError(t, f.Close())
+	require.NoError(t, s.Remove(f.Name()))
+	require.Zero(t, space.Used())
+}
+
+// plain hides that a file system can lose power, which would take over its capacity too.
+type plain struct{ afero.Fs }

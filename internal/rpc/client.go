@@ -88,6 +88,9 @@ func NewClient(addr string, o ClientOptions) *Client {
 	return c
 }
 
+// Addr returns the server's address.
+func (c *Client) Addr() string { return c.addr }
+
 // NextID takes a call id for CallAs. Ids are never negative and start again from 0 after the last one.
 func (c *Client) NextID() int32 { return c.lastID.Add(1) & 0x7FFFFFFF }
 

@@ -21,6 +21,9 @@ import (
 // sendPatience is how long a call writes by itself before a goroutine takes its place, so that its context can end it.
 const sendPatience = 5 * time.Millisecond
 
+// maxUnsent is how many bytes may wait for a peer that reads nothing before its connection counts as broken.
+const maxUnsent = 64 << 20
+
 // clientConn is one connection of a client.
 type clientConn struct {
 	client *Client
@@ -46,7 +49,8 @@ type wait struct {
 
 func newClientConn(c *Client, nc net.Conn) *clientConn {
 	cc := &clientConn{client: c, nc: nc, done: make(chan struct{}), waits: make(map[int32]*wait)}
-	cc.out.conn, cc.out.pool, cc.out.patience, cc.out.rest = nc, &c.pool, sendPatience, cc.startDrain
+	cc.out.conn, cc.out.pool = nc, &c.pool
+	cc.out.patience, cc.out.rest, cc.out.limit = sendPatience, cc.startDrain, maxUnsent
 	cc.heard.Store(time.Now().UnixNano())
 	cc.out.push(c.greeting()) // leaves with the first call
 	return cc

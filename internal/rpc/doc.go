@@ -24,7 +24,8 @@
 //
 // Server: one per listener accepts. Workers do the rest: a worker reads a connection until it has a call, passes the
 // reading on to another worker, runs the call itself and writes the answer. A connection thus occupies one worker for
-// reading and one for each call that runs. Server.Close ends them all and waits.
+// reading and one for each call that runs. A Quick method keeps the reading while it runs alone, which saves a serial
+// caller the change of goroutine. Server.Close ends all workers and waits.
 //
 // Client: one goroutine dials; one reads answers and one sends pings for each connection; one writes when a caller could
 // not within a moment. They end with the connection, and Client.Close waits for them.

@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"sync"
@@ -15,6 +16,7 @@ type outbox struct {
 	pool     *buffers
 	patience time.Duration // how long send itself may wait for the peer, 0 is for ever; then rest takes over
 	rest     func()        // has a goroutine call drain
+	limit    int64         // of the bytes that wait for the peer, 0: none
 
 	mu      sync.Mutex
 	queue   *[]byte // nil: empty
@@ -45,9 +47,12 @@ func (o *outbox) add(frame []byte, last bool) (end int64, err error) {
 		o.mu.Unlock()
 		return 0, nil // nobody wants it any more, and the writer closes the connection
 	}
-	if o.err != nil {
+	if err = o.err; err == nil && o.limit > 0 && o.queued-o.taken > o.limit {
+		err = fmt.Errorf("the peer leaves %d bytes unread", o.queued-o.taken)
+	}
+	if err != nil {
 		o.mu.Unlock()
-		return 0, o.err
+		return 0, err
 	}
 	o.ending = last
 	o.queued += int64(len(frame))

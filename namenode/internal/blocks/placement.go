@@ -290,7 +290,9 @@ func (c *chooser) try(n *node) bool {
 	if onRack >= c.perRack {
 		return false
 	}
-	for _, t := range tryOrder {
+	for _, t := range [...]dfs.StorageType{
+		dfs.StorageRAMDisk, dfs.StorageSSD, dfs.StorageDisk, dfs.StorageArchive, dfs.StorageProvided, dfs.StorageNVDIMM,
+	} {
 		if c.need[t] == 0 {
 			continue
 		}

@@ -60,8 +60,3 @@ func (p storagePolicy) replace(missing typeCounts) (typeCounts, bool) {
 	}
 	return out, hope
 }
-
-// tryOrder is the order in which a datanode is asked for storage types that are still wanted.
-var tryOrder = [...]dfs.StorageType{
-	dfs.StorageRAMDisk, dfs.StorageSSD, dfs.StorageDisk, dfs.StorageArchive, dfs.StorageProvided, dfs.StorageNVDIMM,
-}

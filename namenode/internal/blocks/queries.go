@@ -6,13 +6,6 @@ import (
 	"github.com/minidfs/go-minidfs/internal/dfs"
 )
 
-// Recovering reports whether a datanode has been asked to recover the block, and may still answer.
-func (m *Manager) Recovering(id dfs.BlockID) bool {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	return m.recovering[id] != nil
-}
-
 // Unreadable lists the complete blocks without a live replica, in the order of their ids.
 func (m *Manager) Unreadable() []dfs.BlockID {
 	m.mu.RLock()

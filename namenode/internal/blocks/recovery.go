@@ -66,19 +66,14 @@ func (m *Manager) endRecoveryLocked(b *block) {
 	}
 }
 
-// SpentRecoveries lists the blocks whose recovery has outlived a primary that had fetched the command. Datanodes that it
-// had reached refuse another recovery under the same id: start one with a new id.
-func (m *Manager) SpentRecoveries() []dfs.BlockID {
+// Recovering reports whether a recovery of the block is under way and may still succeed. One that has outlived a primary
+// which had fetched the command may not: the datanodes that it had reached refuse another recovery under the same id, so
+// a new one has to be started with a new id.
+func (m *Manager) Recovering(id dfs.BlockID) bool {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	var out []dfs.BlockID
-	for id, b := range m.recovering {
-		if b.uc.recovery.spent {
-			out = append(out, id)
-		}
-	}
-	slices.Sort(out)
-	return out
+	b := m.recovering[id]
+	return b != nil && !b.uc.recovery.spent
 }
 
 // recoveryHoldersLocked are the storages whose replicas are to be recovered.

@@ -23,30 +23,26 @@ func (j *Local) commitAll() {
 	timer := time.NewTimer(j.opts.SyncInterval) // of SyncAsync: runs while something is not synced
 	timer.Stop()
 	defer timer.Stop()
+	always := make(chan struct{})
+	close(always)
 	armed, more := false, false
 	for {
+		ready := j.wake
 		if more {
-			select {
-			case <-j.stop:
-				return
-			case c := <-j.cuts:
-				j.serve(c)
-			default:
-			}
-		} else {
-			select {
-			case <-j.stop:
-				return
-			case c := <-j.cuts:
-				j.serve(c)
-			case <-timer.C:
-				armed = false
-				j.guard(j.sync)
-			case <-j.wake:
-			case <-j.closing:
-				j.drain()
-				return
-			}
+			ready = always
+		}
+		select {
+		case <-j.stop:
+			return
+		case c := <-j.cuts:
+			j.serve(c)
+		case <-timer.C:
+			armed = false
+			_ = j.guard(j.sync) // whoever appends next is told
+		case <-ready:
+		case <-j.closing:
+			j.drain()
+			return
 		}
 		runtime.Gosched() // those just answered come back with their next ops and join the batch
 		var b *batch

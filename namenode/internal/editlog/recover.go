@@ -96,7 +96,7 @@ func (r *recovery) checkImage(name string, txid uint64, whole bool) (imageHeader
 	if err != nil {
 		return imageHeader{}, fmt.Errorf("editlog: cannot open %s: %w", r.path(name), err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	corrupt := func(offset int64, err error) error {
 		return &CorruptError{File: r.path(name), Offset: offset, TxID: txid, Reason: err.Error()}
 	}
@@ -124,7 +124,7 @@ func (r *recovery) restore(name string, h imageHeader) error {
 	if err != nil {
 		return fmt.Errorf("editlog: cannot open %s: %w", r.path(name), err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	in, err := newImageReader(bufio.NewReader(f))
 	if err == nil {
 		err = r.sm.Restore(in)
@@ -149,7 +149,7 @@ func (r *recovery) head(name string) (h segmentHeader, size int64, bad, err erro
 	if err != nil {
 		return h, 0, nil, fmt.Errorf("editlog: cannot open %s: %w", r.path(name), err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	info, err := f.Stat()
 	if err != nil {
 		return h, 0, nil, fmt.Errorf("editlog: cannot stat %s: %w", r.path(name), err)

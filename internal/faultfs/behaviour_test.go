@@ -2,6 +2,7 @@ package faultfs
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -134,7 +135,7 @@ var behaviours = []struct {
 		got := map[string]bool{}
 		for {
 			infos, err := f.Readdir(2)
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				break
 			}
 			require.NoError(t, err)

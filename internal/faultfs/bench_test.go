@@ -1,6 +1,7 @@
 package faultfs
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -51,7 +52,7 @@ func BenchmarkReadBlock(b *testing.B) {
 		defer f.Close()
 		buf, off := make([]byte, 64<<10), int64(0)
 		for pb.Next() {
-			if _, err := f.ReadAt(buf, off); err != nil && err != io.EOF {
+			if _, err := f.ReadAt(buf, off); err != nil && !errors.Is(err, io.EOF) {
 				b.Error(err)
 				return
 			}

@@ -41,7 +41,7 @@ func ExampleDisk_PowerLoss() {
 	f.Sync()
 	f.WriteString(" and not synced")
 
-	for _, loss := range disk.PowerLoss(rand.New(rand.NewPCG(7, 0))) {
+	for _, loss := range disk.PowerLoss(rand.New(rand.NewPCG(8, 0))) {
 		fmt.Println(loss)
 	}
 	b, _ := afero.ReadFile(disk, "/log")

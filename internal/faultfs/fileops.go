@@ -1,6 +1,7 @@
 package faultfs
 
 import (
+	"errors"
 	"io"
 	"io/fs"
 	"path"
@@ -40,7 +41,7 @@ func (f *diskFile) Truncate(size int64) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	err := f.writableLocked()
-	if err == syscall.EBADF || err == nil && size < 0 {
+	if errors.Is(err, syscall.EBADF) || err == nil && size < 0 {
 		err = syscall.EINVAL
 	}
 	if err == nil {

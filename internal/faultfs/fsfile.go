@@ -59,7 +59,7 @@ func (f *file) open(perm fs.FileMode) error {
 		err = s.truncate(f.books, f.inner, 0)
 	}
 	if err != nil {
-		f.end()
+		return errors.Join(err, f.end())
 	}
 	return err
 }
@@ -117,7 +117,7 @@ func (f *file) Read(p []byte) (int, error) {
 	off := f.claim(len(p))
 	n, err := f.read(p, off)
 	f.unclaim(off, len(p), n)
-	if n > 0 && err == io.EOF {
+	if n > 0 && errors.Is(err, io.EOF) {
 		err = nil
 	}
 	return n, err

@@ -2,6 +2,7 @@ package faultfs
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -108,7 +109,7 @@ func (f *file) Truncate(size int64) error {
 			return pathError("truncate", f.name, syscall.EINVAL)
 		}
 		err := f.fs.truncate(f.books, f.inner, size)
-		if err == syscall.ENOSPC {
+		if errors.Is(err, syscall.ENOSPC) {
 			return pathError("truncate", f.name, err)
 		}
 		return err

@@ -1,6 +1,7 @@
 package faultfs
 
 import (
+	"errors"
 	"io/fs"
 	"strings"
 	"syscall"
@@ -84,7 +85,7 @@ func (d *Disk) RemoveAll(name string) error {
 		return nil
 	}
 	s, err := d.slotLocked(p)
-	if err == syscall.ENOENT {
+	if errors.Is(err, syscall.ENOENT) {
 		return nil
 	}
 	if err != nil {

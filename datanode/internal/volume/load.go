@@ -205,6 +205,7 @@ func (v *Volume) loadOpen(id dfs.BlockID, f, done *found, all map[dfs.BlockID]*r
 
 // insert adds r to all. Of two replicas of a block the newer one stays, then the longer one.
 func (v *Volume) insert(r *replica, all map[dfs.BlockID]*replica, log *slog.Logger) error {
+	r.safe = r.len
 	v.used.Add(r.len + r.metaLen)
 	old := all[r.id]
 	if old == nil {

@@ -237,8 +237,10 @@ func (r *Reader) File() *os.File {
 	switch f := r.data.(type) {
 	case *os.File:
 		return f
-	case interface{ OSFile() *os.File }:
-		return f.OSFile()
+	case interface{ OSFile() (*os.File, bool) }:
+		if of, ok := f.OSFile(); ok {
+			return of
+		}
 	}
 	return nil
 }

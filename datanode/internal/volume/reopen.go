@@ -205,13 +205,18 @@ func (w *Writer) tail(n int64) error {
 	if err := truncate(w.meta, metaLen); err != nil {
 		return err
 	}
+	if part := int64(c.partial(n)); n < r.len && part > 0 && r.safe > n-part {
+		if err := w.meta.Sync(); err != nil {
+			return err
+		}
+	}
 	if err := truncate(w.data, n); err != nil {
 		return err
 	}
 	r.vol.used.Add(n + metaLen - r.len - r.metaLen)
 	w.dirty = w.dirty || n < r.len
 	w.set.mu.Lock()
-	r.len, r.metaLen, r.sum = n, metaLen, sum
+	r.len, r.metaLen, r.sum, r.safe = n, metaLen, sum, min(r.safe, n)
 	r.acked = min(r.acked, n)
 	w.set.mu.Unlock()
 	return nil

@@ -22,6 +22,7 @@ type replica struct {
 	sum     uint32           // of the last chunk where that is not whole and the replica is open or was
 	check   Checksum         // zero until the checksum file was read
 	synced  bool             // was made durable once, so the rest will be when it is finalized
+	safe    int64            // bytes that may be durable, and must not become unreadable
 
 	moved  int           // counts renames and rewrites: who read the files outside the lock sees that they changed
 	doomed bool          // is being deleted: it does not exist for anybody else

@@ -22,8 +22,8 @@ type Config struct {
 	Dir  string
 	Type dfs.StorageType // 0: DISK
 
-	// Capacity is the size that the volume has for blocks, real or not. Where it is 0, Space is asked, then the
-	// operating system when FS is the real one; at last it is 1 TiB.
+	// Capacity is the size that the volume has for blocks, real or not. Where it is 0, Space is asked, then FS if it has
+	// a method Usage, then the operating system when FS is the real one; at last it is 1 TiB.
 	Capacity int64
 	Space    func() (capacity, available int64)
 
@@ -82,7 +82,13 @@ func (v *Volume) total() (capacity, free int64) {
 	case v.cfg.Space != nil:
 		return v.cfg.Space()
 	}
-	if _, real := v.cfg.FS.(*afero.OsFs); real {
+	switch f := v.cfg.FS.(type) {
+	case interface {
+		Usage() (capacity, used, available int64)
+	}:
+		capacity, _, free := f.Usage()
+		return capacity, free
+	case *afero.OsFs:
 		if capacity, free, ok := statfs(v.cfg.Dir); ok {
 			return capacity, free
 		}

@@ -55,8 +55,11 @@ func (w *Writer) Write(off int64, data, sums []byte) error {
 	if end <= r.len {
 		return nil
 	}
-	if w.failed {
+	switch {
+	case w.failed:
 		return fmt.Errorf("volume: an earlier write to %s has failed", r.block())
+	case w.data == nil:
+		return fmt.Errorf("volume: %s is not open for writing any more", r.block())
 	}
 	c := r.check
 	tail := data[r.len-off:]
@@ -89,7 +92,7 @@ func (w *Writer) Write(off int64, data, sums []byte) error {
 }
 
 // store writes data first, so that a stop between the two leaves checksums of a prefix. Where the sum that is about to
-// be replaced vouches for bytes made durable, the new bytes become durable before it is.
+// be replaced vouches for durable bytes, the new bytes are made durable before.
 func (w *Writer) store(from int64, part int, data, sums []byte) error {
 	r := w.r
 	metaLen := r.check.metaLen(from + int64(len(data)))
@@ -97,7 +100,7 @@ func (w *Writer) store(from int64, part int, data, sums []byte) error {
 		return err
 	}
 	_, err := w.data.WriteAt(data, from)
-	if err == nil && r.synced && !w.dirty && part > 0 {
+	if err == nil && part > 0 && r.safe > from-int64(part) {
 		err = w.data.Sync()
 	}
 	if err == nil && len(sums) > 0 {
@@ -140,7 +143,7 @@ func (w *Writer) Sync() error {
 	}
 	w.dirty = false
 	w.set.mu.Lock()
-	w.r.synced = true
+	w.r.synced, w.r.safe = true, w.r.len
 	w.set.mu.Unlock()
 	return nil
 }

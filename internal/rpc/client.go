@@ -3,6 +3,7 @@ package rpc
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -150,7 +151,7 @@ func (c *Client) runDial(d *dial) {
 	defer c.work.Done()
 	ctx, cancel := context.WithTimeoutCause(c.ctx, c.o.ConnectTimeout, errConnectTimeout)
 	nc, err := c.o.Dial(ctx, "tcp", c.addr)
-	if err != nil && context.Cause(ctx) == errConnectTimeout {
+	if err != nil && errors.Is(context.Cause(ctx), errConnectTimeout) {
 		err = errConnectTimeout
 	}
 	cancel()
@@ -173,7 +174,7 @@ func (c *Client) runDial(d *dial) {
 	c.dial = nil
 	c.mu.Unlock()
 	if d.conn == nil && nc != nil {
-		nc.Close()
+		_ = nc.Close()
 	}
 	close(d.done)
 }

@@ -141,7 +141,7 @@ func (cc *clientConn) fail(err error) {
 	cc.waits = nil
 	cc.mu.Unlock()
 	close(cc.done)
-	cc.nc.Close()
+	_ = cc.nc.Close()
 	cc.client.forget(cc)
 	for _, w := range waits {
 		w.err = err

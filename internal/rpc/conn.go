@@ -9,14 +9,13 @@ import (
 	"sync"
 )
 
-// What one connection may have under way: beyond it the server stops reading from it until answers have left.
+// What one connection may have under way: beyond it the server stops reading from it until answers have left. While
+// it does not read, only a write notices that the connection has broken.
 const (
 	maxCalls   = 1024
 	maxBytes   = 16 << 20 // of requests that run
 	maxBacklog = 4 << 20  // of answers that the peer has not taken
 )
-
-// While nobody reads, a break of the connection is noticed only by the next write.
 
 // serverConn is one connection of a server. One worker at a time has its reading; the fields before mu belong to that
 // worker, but for out and cancel, which any may use.
@@ -98,7 +97,7 @@ func (c *serverConn) end(err error) {
 		if c.out.sendLast(f.answer) == nil {
 			return // whoever writes now closes the connection afterwards
 		}
-	case err != io.EOF && !errors.Is(err, net.ErrClosed):
+	case !errors.Is(err, io.EOF) && !errors.Is(err, net.ErrClosed):
 		c.srv.log.Debug("rpc: connection broken", "peer", c.remote, "err", err)
 	}
 	c.close()
@@ -106,7 +105,7 @@ func (c *serverConn) end(err error) {
 
 // close cuts the connection and then cancels its calls, whose errors thus reach nobody.
 func (c *serverConn) close() {
-	c.nc.Close()
+	_ = c.nc.Close()
 	c.cancel()
 	c.srv.forget(c)
 }

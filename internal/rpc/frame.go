@@ -3,6 +3,7 @@ package rpc
 import (
 	"bufio"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -50,7 +51,7 @@ func (p *buffers) put(b *[]byte) {
 func readFrame(r *bufio.Reader, pool *buffers, limit int) (*[]byte, error) {
 	head, err := r.Peek(4)
 	if err != nil {
-		if err == io.EOF && len(head) > 0 {
+		if errors.Is(err, io.EOF) && len(head) > 0 {
 			err = io.ErrUnexpectedEOF
 		}
 		return nil, err

@@ -100,7 +100,7 @@ func (s *Server) Serve(l net.Listener) {
 	}
 	s.mu.Unlock()
 	if closed {
-		l.Close()
+		_ = l.Close()
 		return
 	}
 	go s.accept(l)
@@ -140,7 +140,7 @@ func (s *Server) ServeConn(nc net.Conn) {
 	}
 	s.mu.Unlock()
 	if closed {
-		nc.Close()
+		_ = nc.Close()
 		return
 	}
 	go s.work(c)

@@ -122,6 +122,16 @@ func (j *Local) take() (b *batch, more bool) {
 	return b, n > 0
 }
 
+// waiting is the number of ops in the batch that is taken next.
+func (j *Local) waiting() int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if len(j.queue) == 0 {
+		return 0
+	}
+	return len(j.queue[0].ops)
+}
+
 // answer wakes those who wait for b.
 func (j *Local) answer(b *batch, results []any, err error) {
 	b.results, b.err = results, err

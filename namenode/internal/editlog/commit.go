@@ -44,7 +44,7 @@ func (j *Local) commitAll() {
 			j.drain()
 			return
 		}
-		runtime.Gosched() // those just answered come back with their next ops and join the batch
+		j.gather()
 		var b *batch
 		if b, more = j.take(); b != nil {
 			j.commit(b)
@@ -53,6 +53,19 @@ func (j *Local) commitAll() {
 			timer.Reset(j.opts.SyncInterval)
 			armed = true
 		}
+	}
+}
+
+// gather lets callers run until nobody adds to the next batch any more: those just answered come back with their next
+// ops. It gives way once more for every time that this was worth it.
+func (j *Local) gather() {
+	for n := j.waiting(); ; {
+		runtime.Gosched()
+		now := j.waiting()
+		if now == n {
+			return
+		}
+		n = now
 	}
 }
 

@@ -35,6 +35,7 @@ type FS struct {
 	frozen  bool
 	files   map[string]*tracked // files that are or were written, by clean path
 	changes []nameChange        // of names, in order, that are not durable
+	held    int                 // handles in them
 }
 
 var _ afero.Fs = (*FS)(nil)

@@ -26,8 +26,7 @@ func (s *FS) PowerLoss(rng *rand.Rand) []string {
 		return nil
 	}
 	s.mu.Lock()
-	changes := s.changes
-	s.changes = nil
+	changes := s.oldestLocked(len(s.changes))
 	s.mu.Unlock()
 	var report []string
 	keep := len(changes) - rng.IntN(len(changes)+1)
@@ -65,8 +64,7 @@ func (s *FS) PowerLoss(rng *rand.Rand) []string {
 func (s *FS) Close() error {
 	s.Freeze()
 	s.mu.Lock()
-	changes := s.changes
-	s.changes = nil
+	changes := s.oldestLocked(len(s.changes))
 	s.mu.Unlock()
 	for _, c := range changes {
 		c.lost.drop()

@@ -276,3 +276,18 @@ func TestPowerLossAnywhere(t *testing.T) {
 		require.Equal(t, left, dump(t, fsys, dir))
 	})
 }
+
+// TestHeldHandlesAreBounded: removed files cost few handles, and none once the file system is closed.
+func TestHeldHandlesAreBounded(t *testing.T) {
+	inner := Wrap(afero.NewOsFs())
+	s, dir := Wrap(plain{inner}, WithPowerLoss()), t.TempDir()
+	for i := range 3 * maxHeldFiles {
+		write(t, s, fmt.Sprint(dir, "/", i), []byte("x"), true)
+	}
+	for i := range 3 * maxHeldFiles {
+		require.NoError(t, s.Remove(fmt.Sprint(dir, "/", i)))
+		require.EqualValues(t, min(i+1, maxHeldFiles), inner.Counts().OpenFiles)
+	}
+	require.NoError(t, s.Close())
+	require.Zero(t, inner.Counts().OpenFiles)
+}

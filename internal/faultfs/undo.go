@@ -6,7 +6,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/spf13/afero"
 )
@@ -39,23 +38,34 @@ func (s *FS) record(c nameChange) {
 	}
 	s.mu.Lock()
 	s.changes = append(s.changes, c)
-	held := 0
-	for _, c := range s.changes {
-		if c.lost != nil && c.lost.held != nil {
-			held++
-		}
+	s.held += c.lost.handles()
+	n, held := 0, s.held
+	for ; len(s.changes)-n > maxChanges || held > maxHeldFiles; n++ {
+		held -= s.changes[n].lost.handles()
 	}
-	var done []nameChange
-	for len(s.changes) > maxChanges || held > maxHeldFiles {
-		if c := s.changes[0]; c.lost != nil && c.lost.held != nil {
-			held--
-		}
-		done, s.changes = append(done, s.changes[0]), s.changes[1:]
-	}
+	done := s.oldestLocked(n)
 	s.mu.Unlock()
 	for _, c := range done {
 		c.lost.drop()
 	}
+}
+
+// oldestLocked takes the first n changes off the list.
+func (s *FS) oldestLocked(n int) []nameChange {
+	done := s.changes[:n]
+	s.changes = s.changes[n:]
+	for _, c := range done {
+		s.held -= c.lost.handles()
+	}
+	return done
+}
+
+// handles is the number of handles that a lost file costs.
+func (l *lostFile) handles() int {
+	if l == nil || l.held == nil {
+		return 0
+	}
+	return 1
 }
 
 // drop gives up a lost file.
@@ -76,8 +86,7 @@ func (s *FS) commit(path string) {
 			break
 		}
 	}
-	done := s.changes[:n]
-	s.changes = slices.Clone(s.changes[n:])
+	done := s.oldestLocked(n)
 	s.mu.Unlock()
 	for _, c := range done {
 		c.lost.drop()

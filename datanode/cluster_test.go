@@ -2,6 +2,7 @@ package datanode
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"runtime"
 	"strings"
@@ -12,48 +13,74 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/minidfs/go-minidfs/internal/dfs"
+	"github.com/minidfs/go-minidfs/internal/faultfs"
 	"github.com/minidfs/go-minidfs/internal/hdfspb"
+	"github.com/minidfs/go-minidfs/internal/memnet"
 )
 
-// cluster is a fake namenode and datanodes over real sockets and directories.
+// cluster is a fake namenode and datanodes: over real sockets and directories, or all in memory.
 type cluster struct {
 	t     testing.TB
+	net   *memnet.Network // nil: real sockets
 	nn    *fakeNN
 	dns   []*DataNode
-	dirs  []string
+	vols  []Volume
 	setup func(i int, o *Options)
 }
 
-func listen(t testing.TB) net.Listener {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+func (c *cluster) listen(host string) net.Listener {
+	f := net.Listen
+	if c.net != nil {
+		f = c.net.Host(host).Listen
+	}
+	l, err := f("tcp", "127.0.0.1:0")
+	require.NoError(c.t, err)
 	return l
 }
 
 // newCluster starts n datanodes. At the end nothing may be left running.
 func newCluster(t testing.TB, n int, setup func(i int, o *Options)) *cluster {
 	checkLeaks(t)
-	c := &cluster{t: t, nn: newFakeNN(t, listen(t)), setup: setup}
+	c := &cluster{t: t, setup: setup}
 	for range n {
-		c.dirs = append(c.dirs, t.TempDir())
-		c.dns = append(c.dns, nil)
-		c.start(len(c.dns) - 1)
+		c.vols = append(c.vols, Volume{FS: afero.NewOsFs(), Dir: t.TempDir(), Capacity: 1 << 40})
+	}
+	return c.startAll()
+}
+
+// newMemory starts n datanodes on a network and disks in memory, for testing/synctest.
+func newMemory(t testing.TB, n int, setup func(i int, o *Options)) *cluster {
+	c := &cluster{t: t, setup: setup, net: memnet.New(memnet.Options{})}
+	t.Cleanup(func() { require.NoError(t, c.net.Close()) })
+	for range n {
+		c.vols = append(c.vols, Volume{FS: faultfs.NewDisk(faultfs.Options{}), Dir: "/data", Capacity: 1 << 40})
+	}
+	return c.startAll()
+}
+
+func (c *cluster) startAll() *cluster {
+	c.nn = newFakeNN(c.t, c.listen("nn"))
+	c.dns = make([]*DataNode, len(c.vols))
+	for i := range c.vols {
+		c.start(i)
 	}
 	return c
 }
 
 // start starts datanode i on its directory and waits until it has registered.
 func (c *cluster) start(i int) *DataNode {
+	host := fmt.Sprint("dn", i+1)
 	o := Options{
-		NameNodes: []string{c.nn.addr}, XferListener: listen(c.t), IPCListener: listen(c.t),
-		Volumes: []Volume{{FS: afero.NewOsFs(), Dir: c.dirs[i], Capacity: 1 << 40}},
+		NameNodes: []string{c.nn.addr}, XferListener: c.listen(host), IPCListener: c.listen(host), Volumes: []Volume{c.vols[i]},
+	}
+	if c.net != nil {
+		o.Dial = c.net.Host(host).Dial
 	}
 	if c.setup != nil {
 		c.setup(i, &o)
 	}
-	before := 0
 	c.nn.mu.Lock()
-	before = len(c.nn.reports)
+	before := len(c.nn.reports)
 	c.nn.mu.Unlock()
 	d, err := New(context.Background(), o)
 	require.NoError(c.t, err)

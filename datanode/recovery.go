@@ -64,7 +64,7 @@ func (d *DataNode) recoverBlock(ctx context.Context, r *hdfspb.RecoveringBlockPr
 		req.NewTargetStorages = append(req.NewTargetStorages, storage)
 	}
 	if len(req.NewTaragets) == 0 {
-		return fmt.Errorf("Cannot recover %s, the following datanodes failed: %w", b, failed)
+		return fmt.Errorf("datanode: cannot recover %s, the following datanodes failed: %w", b, failed)
 	}
 	if failed != nil {
 		d.log.Warn("datanode: a recovery goes on without some replicas", "block", b, "err", failed)
@@ -99,10 +99,10 @@ func (d *DataNode) candidates(ctx context.Context, r *hdfspb.RecoveringBlockProt
 		}
 	}
 	if errs == len(locs) {
-		return nil, fmt.Errorf("All datanodes failed: block=%s: %w", b, failed)
+		return nil, fmt.Errorf("datanode: all datanodes failed: block=%s: %w", b, failed)
 	}
 	if seen > 0 && len(list) == 0 {
-		return nil, fmt.Errorf("Found %d replica(s) for block %s but none is in RWR or better state", seen, b)
+		return nil, fmt.Errorf("datanode: found %d replica(s) for block %s, none in state RWR or better", seen, b)
 	}
 	if failed != nil {
 		d.log.Info("datanode: a recovery goes on without some datanodes", "block", b, "err", failed)
@@ -119,7 +119,7 @@ func choose(list []candidate) (outcome, error) {
 			continue
 		}
 		if finalized >= 0 && finalized != c.block.Len {
-			return outcome{}, fmt.Errorf("Inconsistent size of finalized replicas. Replica %s of %s has %d bytes, expected size: %d", c.block, c.node, c.block.Len, finalized)
+			return outcome{}, fmt.Errorf("datanode: finalized replicas differ: %s of %s has %d bytes, another one %d", c.block, c.node, c.block.Len, finalized)
 		}
 		finalized = c.block.Len
 	}

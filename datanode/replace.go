@@ -95,14 +95,16 @@ func (d *DataNode) fetch(b dfs.ExtendedBlock, req *hdfspb.OpReplaceBlockProto) e
 	if ok.GetStatus() != hdfspb.Status_SUCCESS {
 		return fmt.Errorf("from %s: answered %s, message %q", from, ok.GetStatus(), ok.GetMessage())
 	}
-	x := &write{d: d, up: src, stage: stageCreate, block: b, delHint: req.GetDelHint(), req: &hdfspb.OpWriteBlockProto{
+	ctx, cancel := context.WithCancel(d.ctx)
+	defer cancel()
+	x := &write{d: d, up: src, cancel: cancel, stage: stageCreate, block: b, delHint: req.GetDelHint(), req: &hdfspb.OpWriteBlockProto{
 		StorageType: req.GetStorageType().Enum(), RequestedChecksum: ok.GetReadOpChecksumInfo().GetChecksum(),
 		Source: req.GetSource(), Stage: stageCreate.Enum(),
 	}}
 	if err := x.check(); err != nil {
 		return err
 	}
-	if _, err := x.open(d.ctx); err != nil {
+	if _, err := x.open(ctx); err != nil {
 		return err
 	}
 	defer x.w.Close()

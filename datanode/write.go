@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"sync"
 
 	"github.com/minidfs/go-minidfs/datanode/internal/volume"
 	"github.com/minidfs/go-minidfs/internal/dfs"
@@ -42,6 +44,11 @@ type write struct {
 	verify bool
 
 	delHint string // uuid of a datanode whose replica may go once this one is here
+	cancel  context.CancelFunc
+
+	mu      sync.Mutex
+	aborted bool
+	next    net.Conn // to the next node
 }
 
 func (x *write) fromClient() bool { return x.client != "" && !x.copy() }
@@ -70,6 +77,7 @@ func (d *DataNode) writeBlock(p *peer) error {
 func (x *write) run() error {
 	ctx, cancel := context.WithCancel(x.d.ctx)
 	defer cancel()
+	x.cancel = cancel
 	if err := x.check(); err != nil {
 		x.up.fail(err)
 		return err
@@ -165,8 +173,26 @@ func (x *write) open(ctx context.Context) (volume.Info, error) {
 	return info, nil
 }
 
-// abort makes the receiver stop soon: somebody else needs the replica.
-func (x *write) abort() { x.up.Conn.Close() }
+// abort makes the receiver stop soon, wherever it is: somebody else needs the replica.
+func (x *write) abort() {
+	x.mu.Lock()
+	x.aborted = true
+	next := x.next
+	x.mu.Unlock()
+	x.cancel()
+	x.up.Conn.Close()
+	if next != nil {
+		next.Close()
+	}
+}
+
+// attach makes m the connection to the next node; false once the write was aborted.
+func (x *write) attach(m *peer) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.mirror, x.next = m, m.Conn
+	return !x.aborted
+}
 
 // connect reaches the next node and passes the operation on. Where that fails a client hears at which node; a copying
 // datanode does not care, the replica here is good without the others.
@@ -210,7 +236,9 @@ func (x *write) reach(ctx context.Context, next dfs.DatanodeID) error {
 	if err != nil {
 		return err
 	}
-	x.mirror = m
+	if !x.attach(m) {
+		return net.ErrClosed
+	}
 	m.extend(len(x.req.Targets))
 	if err := transfer.WriteOp(m, transfer.OpWriteBlock, shifted(x.req)); err != nil {
 		return err

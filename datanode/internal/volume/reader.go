@@ -29,6 +29,7 @@ type Reader struct {
 	hasSum     bool
 	whole      int64  // sums before this byte are read from the file
 	head       []byte // the beginning of the checksum file
+	null       bool   // the bytes are not kept
 }
 
 // headLen is how much of a checksum file is read at once when it is opened: enough for half a megabyte of data in
@@ -145,7 +146,7 @@ func (s *Set) VisibleLength(b dfs.Block) (int64, error) {
 
 // open opens the files and reads the sum of a last chunk that is not whole, which a later append would replace.
 func (v view) open() (*Reader, error) {
-	rd := &Reader{Block: v.info.Block, Visible: v.visible, Storage: v.info.Storage, sum: v.sum, hasSum: v.hasSum}
+	rd := &Reader{Block: v.info.Block, Visible: v.visible, Storage: v.info.Storage, sum: v.sum, hasSum: v.hasSum, null: v.r.vol.cfg.Null}
 	f := v.r.vol.cfg.FS
 	var err error
 	if rd.data, err = f.Open(v.info.Data); err != nil {

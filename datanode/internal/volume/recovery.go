@@ -134,24 +134,5 @@ func (s *Set) openClaimed(r *replica) (*Reader, error) {
 
 // copyBytes copies n bytes, each chunk verified.
 func copyBytes(w *Writer, rd *Reader, n int64) error {
-	c := rd.Checksum
-	buf := make([]byte, max(1, (256<<10)/c.BytesPerChunk)*c.BytesPerChunk)
-	sums := make([]byte, c.chunks(int64(len(buf)))*4)
-	for off := int64(0); off < n; off += int64(len(buf)) {
-		p := buf[:min(int64(len(buf)), rd.Block.Len-off)]
-		if err := rd.ReadAt(p, off); err != nil {
-			return err
-		}
-		q, err := rd.Sums(sums, off, len(p))
-		if err != nil {
-			return err
-		}
-		if good, _ := c.prefix(p, q); good < len(p) && !w.r.vol.cfg.Null {
-			return dfs.Errorf(dfs.ClassIO, "The chunk at %d of %s is corrupt", off+int64(good), rd.Block)
-		}
-		if err := w.Write(off, p[:min(int64(len(p)), n-off)], nil); err != nil {
-			return err
-		}
-	}
-	return nil
+	return rd.each(n, func(off int64, p []byte) error { return w.Write(off, p[:min(int64(len(p)), n-off)], nil) })
 }

@@ -18,9 +18,10 @@ func newBlocks(o *Options, random *rand.Rand) *blocks.Manager {
 		SafeMode: blocks.SafeModeOptions{
 			Threshold: o.SafeModeThreshold, MinDatanodes: o.SafeModeDatanodes, Extension: o.SafeModeExtension,
 		},
-		Racks:  func(host string) string { return racks[host] },
-		Rand:   rand.New(rand.NewPCG(random.Uint64(), random.Uint64())),
-		Logger: o.Logger,
+		Racks:      func(host string) string { return racks[host] },
+		IgnoreLoad: true, // a cluster of three is too small to spare a busy node
+		Rand:       rand.New(rand.NewPCG(random.Uint64(), random.Uint64())),
+		Logger:     o.Logger,
 	})
 }
 

@@ -65,5 +65,5 @@ func (n *NameNode) startBlockRecovery(b namespace.BlockInfo) {
 	if b.CopyOf.ID != 0 {
 		from = b.CopyOf.ID // a snapshot keeps the old block: its first bytes become a new one
 	}
-	n.blocks.StartTruncate(info, b.RecoveryID, from, b.Len, now)
+	n.blocks.StartTruncate(info, b.RecoveryID, from, b.TruncateTo, now)
 }

@@ -55,7 +55,7 @@ func (c *serverConn) dispatch(frame []byte) (*Call, error) {
 		err = h.parse(head)
 	}
 	if err != nil {
-		return nil, undecodable(&connectionItself, "RpcRequestHeaderProto", err)
+		return nil, undecodable(connectionItself(), "RpcRequestHeaderProto", err)
 	}
 	invalid := func(format string, args ...any) error {
 		return fatalAnswer(&h, codeInvalidHeader, dfs.ClassRPCServer, fmt.Sprintf(format, args...))

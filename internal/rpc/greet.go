@@ -40,13 +40,13 @@ func (c *serverConn) greet() error {
 	case method == authSASL:
 		c.auth = authAsked
 	case method != authSimple:
-		return fatalAnswer(&connectionItself, codeUnauthorized, "org.apache.hadoop.ipc.IpcException", fmt.Sprintf("Unknown auth protocol:%d", int8(method)))
+		return fatalAnswer(connectionItself(), codeUnauthorized, "org.apache.hadoop.ipc.IpcException", fmt.Sprintf("Unknown auth protocol:%d", int8(method)))
 	}
 	return nil
 }
 
 // connectionItself stands for the header of the frame when there was no frame, or no readable one.
-var connectionItself = requestHeader{callID: -1, retry: noRetry}
+func connectionItself() *requestHeader { return &requestHeader{callID: -1, retry: noRetry} }
 
 // versionMismatch refuses a peer of another RPC version, in the answer format of its time.
 func versionMismatch(version int8) error {
@@ -54,7 +54,7 @@ func versionMismatch(version int8) error {
 	var b []byte
 	switch {
 	case version >= 9:
-		return fatalAnswer(&connectionItself, codeIPCVersion, dfs.ClassVersionMismatch, reason)
+		return fatalAnswer(connectionItself(), codeIPCVersion, dfs.ClassVersionMismatch, reason)
 	case version >= 3: // call id -1, status FATAL
 		b = []byte{0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF}
 	case version == 2: // call id 0, an error

@@ -68,7 +68,7 @@ func (a *Create) build(p *planner, r *resolved, old *inode) {
 		replication: a.Replication,
 		mtime:       p.now,
 		atime:       p.now,
-		blockSize:   a.BlockSize,
+		blockSize:   max(a.BlockSize, 1),
 		writer:      &writer{holder: a.Holder, host: p.caller.Host},
 	}
 	if a.Flags.Has(dfs.CreateLazyPersist) {
@@ -95,15 +95,11 @@ func (a *Create) checkNumbers(p *planner) error {
 	if a.BlockSize < p.params.MinBlockSize {
 		return ioError("Specified block size %d is less than configured minimum value dfs.namenode.fs-limits.min-block-size=%d", a.BlockSize, p.params.MinBlockSize)
 	}
-	return p.checkReplication(a.Path, a.Replication)
+	return p.checkReplication(a.Path, a.Replication, ", clientName="+p.caller.Host)
 }
 
 // checkReplication refuses a number of replicas outside the configured bounds.
-func (p *planner) checkReplication(path string, r int16) error {
-	who := ""
-	if p.caller.Host != "" {
-		who = ", clientName=" + p.caller.Host
-	}
+func (p *planner) checkReplication(path string, r int16, who string) error {
 	switch {
 	case r > p.params.MaxReplication:
 		return ioError("Requested replication factor of %d exceeds maximum of %d for %s%s", r, p.params.MaxReplication, path, who)

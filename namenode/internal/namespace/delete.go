@@ -91,7 +91,7 @@ func (n *Namespace) release(id dfs.INodeID, f *file, i int, versions []version) 
 		n.observer.RemoveBlock(b.ID)
 		return
 	}
-	b.RecoveryID, b.Truncate, b.CopyOf = 0, false, dfs.Block{}
+	b.RecoveryID, b.Truncate, b.TruncateTo, b.CopyOf = 0, false, 0, dfs.Block{}
 	n.kept.Set(b.ID, keptBlock{BlockInfo: b, holders: holders})
 	for _, s := range holders {
 		n.keptBy[s] = append(n.keptBy[s], b.ID)

@@ -24,11 +24,12 @@ type file struct {
 
 // writer is the part of a file that only files under construction have.
 type writer struct {
-	holder   string
-	host     string
-	recovery dfs.GenStamp // the stamp that the recovery under way will give the last block
-	truncate bool         // recovery cuts the last block to its recorded length
-	copyOf   dfs.Block    // recovery makes the last block from a prefix of this one, which a snapshot holds
+	holder     string
+	host       string
+	recovery   dfs.GenStamp // the stamp that the recovery under way will give the last block
+	copyOf     dfs.Block    // recovery makes the last block from a prefix of this one, which a snapshot holds
+	truncate   bool         // recovery cuts the last block to truncateTo bytes
+	truncateTo int64
 }
 
 func (f *file) open() bool { return f.writer != nil }
@@ -74,7 +75,8 @@ func (f *file) closedLength() int64 {
 func (f *file) info(id dfs.INodeID, i int) BlockInfo {
 	b := BlockInfo{Block: f.block(i), File: id, State: f.state(i), Replication: f.replication}
 	if i == len(f.settled) && f.writer != nil {
-		b.RecoveryID, b.Truncate, b.CopyOf = f.writer.recovery, f.writer.truncate, f.writer.copyOf
+		w := f.writer
+		b.RecoveryID, b.Truncate, b.TruncateTo, b.CopyOf = w.recovery, w.truncate, w.truncateTo, w.copyOf
 	}
 	return b
 }

@@ -40,6 +40,7 @@ type features struct {
 	xattrs []XAttr        // ordered by namespace and name
 	snaps  *snapshottable // of a snapshottable directory
 	held   []heldIn       // snapshots that captured this inode under a path that a rename has left
+	atime  int64          // of a directory, once somebody has set it
 }
 
 func newFile(id, parent dfs.INodeID, name string, epoch uint32, f *file) *inode {
@@ -147,7 +148,7 @@ func (f *features) with(change func(*features)) *features {
 		c = *f
 	}
 	change(&c)
-	if len(c.xattrs) == 0 && c.snaps == nil && len(c.held) == 0 {
+	if len(c.xattrs) == 0 && c.snaps == nil && len(c.held) == 0 && c.atime == 0 {
 		return nil
 	}
 	return &c

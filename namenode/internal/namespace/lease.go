@@ -116,6 +116,25 @@ func (n *Namespace) CheckLease(c dfs.Caller, path string, id dfs.INodeID, holder
 	return s.info(r.last(), r.path), nil
 }
 
+// OpenForRecovery makes the checks of recoverLease, and gives the file when it is open; nil when it is closed.
+func (n *Namespace) OpenForRecovery(c dfs.Caller, path string) (*FileInfo, error) {
+	s := n.begin(&c)
+	defer n.lock.unshare()
+	var buf [16]*inode
+	r, err := s.toWrite(path, buf[:0])
+	if err != nil {
+		return nil, err
+	}
+	if err := s.check(&r, need{target: dfs.AccessWrite}); err != nil {
+		return nil, err
+	}
+	f, err := needFile(&r)
+	if err != nil || !f.open() {
+		return nil, err
+	}
+	return s.info(r.last(), r.path), nil
+}
+
 // Lease gives the files that a holder has open; false when it has none.
 func (n *Namespace) Lease(holder string) (Lease, bool) {
 	n.lock.share()

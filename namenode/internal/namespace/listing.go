@@ -21,6 +21,12 @@ func (n *Namespace) List(c dfs.Caller, path, startAfter string, limit int, withB
 	if i := strings.LastIndexByte(startAfter, '/'); i >= 0 {
 		startAfter = startAfter[i+1:]
 	}
+	if r.path == "/"+dotReserved {
+		return &Listing{Entries: []Status{
+			{ID: -1, Type: TypeDir, Name: ".inodes", Perm: 0o1770},
+			{ID: -1, Type: TypeDir, Name: "raw", Perm: 0o1770},
+		}}, nil
+	}
 	if r.isDotSnapshot() {
 		if err := s.check(&resolved{path: r.path, nodes: r.nodes, depth: r.depth - 1}, need{target: dfs.AccessRead | dfs.AccessExecute}); err != nil {
 			return nil, err

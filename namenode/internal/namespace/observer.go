@@ -13,8 +13,9 @@ type BlockInfo struct {
 	State       dfs.BlockState
 	Replication int16
 	RecoveryID  dfs.GenStamp // the stamp that recovery will give it; 0: not under recovery
-	Truncate    bool         // recovery shall shorten the replicas to Len
-	CopyOf      dfs.Block    // not zero: recovery shall make this block from the first Len bytes of CopyOf
+	Truncate    bool         // recovery shall shorten the replicas to TruncateTo bytes; Len is still what it was
+	TruncateTo  int64        // with Truncate
+	CopyOf      dfs.Block    // not zero, with Truncate: recovery shall make this block from the beginning of CopyOf
 }
 
 // Observer hears of blocks, in log order, while ops are applied. It must not call back into the namespace.

@@ -8,11 +8,12 @@ import (
 
 // session is one caller's view of the tree.
 type session struct {
-	n      *Namespace
-	params *Params
-	caller *dfs.Caller
-	super  bool
-	locked bool // by the applying goroutine: needs no lock to read
+	n         *Namespace
+	params    *Params
+	caller    *dfs.Caller
+	operation string // the call's name, for messages
+	super     bool
+	locked    bool // by the applying goroutine: needs no lock to read
 
 	// The planner's view of the wave that is not executed yet (see wave.go). again is set when a plan looked at
 	// something that the wave changes: it has to be made anew after the wave.
@@ -131,36 +132,41 @@ func (s *session) describe(in *inode) string {
 
 // checkSticky lets only the owner of the directory or of the entry take an entry out of a directory with a sticky bit.
 func (s *session) checkSticky(r *resolved) error {
-	return s.checkStickyEntry(r.parent(), r.last(), r.parentPath(), r.path)
+	return s.checkStickyEntry(r.parent(), r.last(), r.parentPath(), r.name())
 }
 
-func (s *session) checkStickyEntry(dir, in *inode, dirPath, path string) error {
+func (s *session) checkStickyEntry(dir, in *inode, dirPath, name string) error {
 	d := dir.attrs()
 	if d.perm&dfs.PermSticky == 0 || s.n.names.name(d.owner) == s.caller.User || s.n.names.name(in.attrs().owner) == s.caller.User {
 		return nil
 	}
 	return dfs.Errorf(dfs.ClassAccessControl, "Permission denied by sticky bit: user=%s, path=\"%s\":%s, parent=\"%s\":%s",
-		s.caller.User, path, s.describe(in), dirPath, s.describe(dir))
+		s.caller.User, join(dirPath, name), s.describe(in), dirPath, s.describe(dir))
 }
 
-// checkTree asks for an access to every directory of a tree, and that no sticky bit keeps an entry in its place.
+// checkTree asks for an access to every directory of a tree, and that no sticky bit keeps an entry in its place. Like
+// HDFS it takes the last directory first.
 func (s *session) checkTree(path string, in *inode, want dfs.Access, skipEmpty bool) error {
-	kids := s.kids(in)
-	if skipEmpty && len(kids) == 0 {
-		return nil
+	type below struct {
+		path string
+		in   *inode
 	}
-	if !s.may(in.attrs(), want) {
-		return s.denied(in, path, want)
-	}
-	for _, c := range kids {
-		if err := s.checkStickyEntry(in, c, path, join(path, c.name)); err != nil {
-			return err
+	for stack := []below{{path, in}}; len(stack) > 0; {
+		d := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		kids := s.kids(d.in)
+		if skipEmpty && len(kids) == 0 {
+			continue
 		}
-	}
-	for _, c := range kids {
-		if c.isDir() {
-			if err := s.checkTree(join(path, c.name), c, want, skipEmpty); err != nil {
+		if !s.may(d.in.attrs(), want) {
+			return s.denied(d.in, d.path, want)
+		}
+		for _, c := range kids {
+			if err := s.checkStickyEntry(d.in, c, d.path, c.name); err != nil {
 				return err
+			}
+			if c.isDir() {
+				stack = append(stack, below{join(d.path, c.name), c})
 			}
 		}
 	}
@@ -168,8 +174,8 @@ func (s *session) checkTree(path string, in *inode, want dfs.Access, skipEmpty b
 }
 
 // superuserNeeded is the answer to a call that only superusers may make.
-func (s *session) superuserNeeded(operation string) error {
-	return dfs.Errorf(dfs.ClassAccessControl, "Access denied for user %s. Superuser privilege is required for operation %s", s.caller.User, operation)
+func (s *session) superuserNeeded() error {
+	return dfs.Errorf(dfs.ClassAccessControl, "Access denied for user %s. Superuser privilege is required for operation %s", s.caller.User, s.operation)
 }
 
 // Resolving for a kind of access, as HDFS distinguishes them.
@@ -185,6 +191,9 @@ func (s *session) toRead(path string, buf []*inode) (resolved, error) {
 
 // toWrite resolves a path whose inode is to be changed.
 func (s *session) toWrite(path string, buf []*inode) (resolved, error) {
+	if isRaw(path) && !s.super {
+		return resolved{}, s.superuserNeeded()
+	}
 	r, err := s.toRead(path, buf)
 	if err == nil && r.inSnapshot() {
 		err = readOnly()
@@ -194,8 +203,11 @@ func (s *session) toWrite(path string, buf []*inode) (resolved, error) {
 
 // toCreate resolves a path at which something is to be made.
 func (s *session) toCreate(path string, buf []*inode) (resolved, error) {
-	if !validName(clean(path)) {
+	if !validName(path) {
 		return resolved{}, invalidPath(path)
+	}
+	if isRaw(path) && !s.super {
+		return resolved{}, s.superuserNeeded()
 	}
 	r, err := s.walk(path, buf)
 	if err == nil {

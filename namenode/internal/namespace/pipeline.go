@@ -38,7 +38,10 @@ func (a *UpdatePipeline) plan(p *planner) error {
 	if err != nil {
 		return err
 	}
-	if a.New.ID != a.Old.ID || a.New.GenStamp <= f.last.GenStamp || a.New.Len < f.last.Len {
+	switch {
+	case a.New.ID == a.Old.ID && a.New.GenStamp > f.last.GenStamp && a.New.Len < f.last.Len:
+		return ioError("Update %s (size=%d) to a smaller size block %s (size=%d)", p.pooled(&a.Old), f.last.Len, p.pooled(&a.New), a.New.Len)
+	case a.New.ID != a.Old.ID || a.New.GenStamp <= f.last.GenStamp:
 		return ioError("Update %s but the new block %s does not have a larger generation stamp than the last block %s", p.pooled(&a.Old), p.pooled(&a.New), f.last)
 	}
 	if p.begin(1) {

@@ -46,7 +46,7 @@ type planner struct {
 // plan plans one op. Afterwards res holds the answer and, when change is set, step what to do for it.
 func (p *planner) plan(op *Op) {
 	p.op = op
-	p.caller = &op.Caller
+	p.caller, p.operation = &op.Caller, op.Kind().String()
 	p.params = p.n.params.Load()
 	p.super = p.params.superuser(p.caller)
 	p.now = max(p.c.time, op.Time)

@@ -7,10 +7,10 @@ func (n *Namespace) Blocks(c dfs.Caller, path string, offset, length int64) (*Fi
 	s := n.begin(&c)
 	defer n.lock.unshare()
 	if offset < 0 {
-		return nil, illegal("Negative offset is not supported. File: %s", path)
+		return nil, dfs.Errorf(dfs.ClassIllegalArgument, "Negative offset is not supported. File: %s", path)
 	}
 	if length < 0 {
-		return nil, illegal("Negative length is not supported. File: %s", path)
+		return nil, dfs.Errorf(dfs.ClassIllegalArgument, "Negative length is not supported. File: %s", path)
 	}
 	var buf [16]*inode
 	r, err := s.toRead(path, buf[:0])
@@ -23,6 +23,9 @@ func (n *Namespace) Blocks(c dfs.Caller, path string, offset, length int64) (*Fi
 	}
 	if err := s.check(&r, need{target: dfs.AccessRead}); err != nil {
 		return nil, err
+	}
+	if _, secret := findXAttr(r.last().xattrs(), dfs.XAttrSecurity, unreadable); secret && s.super {
+		return nil, dfs.Errorf(dfs.ClassAccessControl, "Access is denied for %s since the superuser is not allowed to perform this operation.", c.User)
 	}
 	b := s.fileBlocks(r.last().id, f, offset, length, policyOf(r.nodes), r.inSnapshot())
 	return b, nil
@@ -63,7 +66,7 @@ func (s *session) fileBlocks(id dfs.INodeID, f *file, offset, length int64, poli
 func (s *session) placed(id dfs.INodeID, f *file, i int, offset int64, policy uint8, frozen bool) FileBlock {
 	b := f.place(id, i, offset, policy)
 	if frozen {
-		b.State, b.RecoveryID, b.Truncate, b.CopyOf = dfs.BlockComplete, 0, false, dfs.Block{}
+		b.State, b.RecoveryID, b.Truncate, b.TruncateTo, b.CopyOf = dfs.BlockComplete, 0, false, 0, dfs.Block{}
 		if now, ok := s.block(b.ID); ok {
 			b.GenStamp = now.GenStamp
 		}
@@ -73,6 +76,9 @@ func (s *session) placed(id dfs.INodeID, f *file, i int, offset int64, policy ui
 
 // seek gives the first block with a byte beyond offset, and where it starts; count() when there is none.
 func (f *file) seek(offset int64) (i int, at int64) {
+	if f.block(0).Len == 0 {
+		return 0, 0 // HDFS shows a first block without a byte to everybody
+	}
 	for i < f.count() && at+f.block(i).Len <= offset {
 		at += f.block(i).Len
 		i++

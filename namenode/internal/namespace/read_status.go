@@ -12,9 +12,6 @@ func (n *Namespace) begin(c *dfs.Caller) session {
 func (n *Namespace) Status(c dfs.Caller, path string, resolveLast bool) (*Status, error) {
 	s := n.begin(&c)
 	defer n.lock.unshare()
-	if !validName(clean(path)) && !isInodesPath(path) {
-		return nil, invalidPath(path)
-	}
 	var buf [16]*inode
 	r, err := s.toRead(path, buf[:0])
 	if err != nil {
@@ -26,6 +23,9 @@ func (n *Namespace) Status(c dfs.Caller, path string, resolveLast bool) (*Status
 	if r.isDotSnapshot() {
 		return dotSnapshotStatus(), nil
 	}
+	if r.path == "/"+dotReserved {
+		return &Status{ID: -1, Type: TypeDir, Perm: 0o1770}, nil
+	}
 	in := r.last()
 	if in == nil {
 		return nil, nil
@@ -34,12 +34,7 @@ func (n *Namespace) Status(c dfs.Caller, path string, resolveLast bool) (*Status
 }
 
 // dotSnapshotStatus is what HDFS shows for a ".snapshot" directory.
-func dotSnapshotStatus() *Status { return &Status{Type: TypeDir} }
-
-func isInodesPath(path string) bool {
-	_, ok := cutDir(clean(path), inodesPath)
-	return ok
-}
+func dotSnapshotStatus() *Status { return &Status{ID: -1, Type: TypeDir, Perm: 0o777} }
 
 // policyOf gives the storage policy in force for the last of the nodes on a path.
 func policyOf(nodes []*inode) uint8 {
@@ -72,7 +67,10 @@ func (s *session) fill(st *Status, in *inode, name string, policy uint8) {
 		return
 	}
 	st.Type = TypeDir
-	st.Snapshottable = in.snaps() != nil
+	st.Snapshottable = in.snaps() != nil || in.parent == 0
+	if f := in.dir.features; f != nil {
+		st.ATime = f.atime
+	}
 	s.fillAttrs(st, in.dir.attrs, policy)
 	if s.locked {
 		s.n.lock.readDir(in.id)
@@ -147,7 +145,7 @@ func (n *Namespace) CheckAccess(c dfs.Caller, path string, access dfs.Access) er
 		return err
 	}
 	if r.last() == nil && !r.isDotSnapshot() {
-		return notFound("Path not found")
+		return notFound("Path not found: %s", r.path)
 	}
 	return s.check(&r, need{target: access})
 }
@@ -163,12 +161,12 @@ func (n *Namespace) ACLStatus(c dfs.Caller, path string) (*ACLStatus, error) {
 	}
 	in := r.last()
 	if in == nil {
-		return nil, notFound("File/Directory does not exist: %s", r.path)
+		return nil, notFound("cannot find %s", r.path)
 	}
 	a := in.attrs()
 	return &ACLStatus{
 		Owner: n.names.name(a.owner), Group: n.names.name(a.group),
-		Perm: a.perm &^ dfs.PermSticky, Sticky: a.perm&dfs.PermSticky != 0,
+		Perm: a.perm, Sticky: a.perm&dfs.PermSticky != 0,
 	}, nil
 }
 

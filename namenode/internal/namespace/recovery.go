@@ -83,7 +83,7 @@ func (a *CommitBlockSync) plan(p *planner) error {
 	}
 	next := *f
 	w := *f.writer
-	w.recovery, w.truncate, w.copyOf = 0, false, dfs.Block{}
+	w.recovery, w.truncate, w.truncateTo, w.copyOf = 0, false, 0, dfs.Block{}
 	next.writer = &w
 	switch {
 	case a.DeleteBlock:

@@ -43,9 +43,16 @@ func (a *Rename) plan(p *planner) error {
 	}
 	if src.path == dst.path {
 		p.res.Bool = true
+		p.begin(1) // HDFS logs it though nothing moves
 		return nil
 	}
-	if underSource(&src, &dst) || dst.depth == 0 || dst.last() != nil || dst.parent() == nil {
+	if underSource(&src, &dst) {
+		return nil
+	}
+	if isReserved(dst.path) {
+		return ontoReserved()
+	}
+	if dst.depth == 0 || dst.last() != nil || dst.parent() == nil {
 		return nil
 	}
 	return p.move(&src, &dst)
@@ -74,6 +81,9 @@ func (a *Rename2) plan(p *planner) error {
 	}
 	if underSource(&src, &dst) {
 		return ioError("Rename destination %s is a directory or file under source %s", dst.path, src.path)
+	}
+	if isReserved(dst.path) {
+		return ontoReserved()
 	}
 	if dst.depth == 0 {
 		return ioError("rename destination cannot be the root")
@@ -115,6 +125,10 @@ func (p *planner) checkSource(src *resolved) error {
 
 func underSource(src, dst *resolved) bool {
 	return strings.HasPrefix(dst.path, src.path) && len(dst.path) > len(src.path) && dst.path[len(src.path)] == '/'
+}
+
+func ontoReserved() error {
+	return dfs.Errorf(dfs.ClassInvalidPath, "Invalid path name Cannot rename to or from /%s", dotReserved)
 }
 
 // checkOverwrite looks at what is at the destination.

@@ -1,0 +1,209 @@
+package namespace
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/minidfs/go-minidfs/internal/dfs"
+)
+
+// unreadable is the attribute that keeps superusers from reading a file. It has no value.
+const unreadable = "hdfs.unreadable.by.superuser"
+
+func compareXAttr(a, b XAttr) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+}
+
+func findXAttr(list []XAttr, ns dfs.XAttrNamespace, name string) (int, bool) {
+	return slices.BinarySearchFunc(list, XAttr{Namespace: ns, Name: name}, compareXAttr)
+}
+
+func isUnreadable(x XAttr) bool { return x.Namespace == dfs.XAttrSecurity && x.Name == unreadable }
+
+// mayXAttr asks whether the caller may use an attribute's namespace at all.
+func (s *session) mayXAttr(x XAttr, raw bool) bool {
+	switch x.Namespace {
+	case dfs.XAttrUser:
+		return true
+	case dfs.XAttrTrusted:
+		return s.super
+	case dfs.XAttrRaw:
+		return s.super && raw
+	}
+	return isUnreadable(x)
+}
+
+func (s *session) checkXAttr(x XAttr, raw bool) error {
+	if !s.mayXAttr(x, raw) {
+		return dfs.Errorf(dfs.ClassAccessControl, "User doesn't have permission for xattr: %s.%s", x.Namespace, x.Name)
+	}
+	if isUnreadable(x) && len(x.Value) > 0 {
+		return dfs.Errorf(dfs.ClassAccessControl, "Attempt to set a value for '%s.%s'. Values are not allowed for this xattr.", x.Namespace, x.Name)
+	}
+	return nil
+}
+
+// isRaw reports whether a path is under /.reserved/raw.
+func isRaw(path string) bool {
+	_, ok := cutDir(path, rawPath)
+	return ok
+}
+
+// toXAttr resolves a path whose attributes are to be changed.
+func (p *planner) toXAttr(path string, x XAttr) (resolved, error) {
+	if err := p.checkXAttr(x, isRaw(path)); err != nil {
+		return resolved{}, err
+	}
+	r, err := p.toWrite(path, p.buf[:0])
+	if err != nil {
+		return r, err
+	}
+	in, w := r.last(), need{target: dfs.AccessWrite}
+	if x.Namespace != dfs.XAttrUser {
+		w = need{}
+	} else if in != nil && in.isDir() && in.attrs().perm&dfs.PermSticky != 0 {
+		w = need{owner: true}
+	}
+	if err := p.check(&r, w); err != nil {
+		return r, err
+	}
+	if in == nil {
+		return r, notFound("cannot find %s", r.path)
+	}
+	return r, nil
+}
+
+func (a *SetXAttr) plan(p *planner) error {
+	x := a.XAttr
+	if size := int64(len(x.Name) + len(x.Value)); p.params.MaxXAttrSize > 0 && size > p.params.MaxXAttrSize {
+		return illegal("The XAttr is too big. The maximum combined size of the name and value is %d, but the total size is %d", p.params.MaxXAttrSize, size)
+	}
+	r, err := p.toXAttr(a.Path, x)
+	if err != nil {
+		return err
+	}
+	list := r.last().xattrs()
+	i, exists := findXAttr(list, x.Namespace, x.Name)
+	switch {
+	case a.Flags&(dfs.XAttrCreate|dfs.XAttrReplace) == 0:
+		return illegal("A flag must be specified.")
+	case exists && a.Flags&dfs.XAttrReplace == 0:
+		return ioError("XAttr: %s already exists. The REPLACE flag must be specified.", x.Name)
+	case !exists && a.Flags&dfs.XAttrCreate == 0:
+		return ioError("XAttr: %s does not exist. The CREATE flag must be specified.", x.Name)
+	}
+	visible := int64(0)
+	for _, y := range list {
+		if y.Namespace == dfs.XAttrUser || y.Namespace == dfs.XAttrTrusted {
+			visible++
+		}
+	}
+	if !exists && (x.Namespace == dfs.XAttrUser || x.Namespace == dfs.XAttrTrusted) && visible >= p.params.MaxXAttrs {
+		return ioError("Cannot add additional XAttr to inode, would exceed limit of %d", p.params.MaxXAttrs)
+	}
+	if p.begin(1) {
+		return nil
+	}
+	if len(x.Value) == 0 {
+		x.Value = nil
+	}
+	list = slices.Clone(list)
+	if exists {
+		list[i] = x
+	} else {
+		list = slices.Insert(list, i, x)
+	}
+	p.setXAttrs(r.last(), list)
+	return nil
+}
+
+func (a *RemoveXAttr) plan(p *planner) error {
+	if isUnreadable(XAttr{Namespace: a.Namespace, Name: a.Name}) {
+		return dfs.Errorf(dfs.ClassAccessControl, "The xattr '%s.%s' can not be deleted.", a.Namespace, a.Name)
+	}
+	r, err := p.toXAttr(a.Path, XAttr{Namespace: a.Namespace, Name: a.Name})
+	if err != nil {
+		return err
+	}
+	list := r.last().xattrs()
+	i, exists := findXAttr(list, a.Namespace, a.Name)
+	if !exists {
+		return ioError("No matching attributes found for remove operation")
+	}
+	if p.begin(1) {
+		return nil
+	}
+	p.setXAttrs(r.last(), slices.Delete(slices.Clone(list), i, i+1))
+	return nil
+}
+
+func (p *planner) setXAttrs(in *inode, list []XAttr) {
+	set := func(f *features) { f.xattrs = list }
+	if in.isDir() {
+		n := p.n
+		p.wide(func() {
+			d := n.thaw(in).dir
+			d.features = d.features.with(set)
+		})
+		return
+	}
+	next := *in.file()
+	next.features = next.features.with(set)
+	p.content(in, &next)
+}
+
+// XAttrs answers getXAttrs: the attributes that are named, by namespace and name, or all that the caller may see.
+func (n *Namespace) XAttrs(c dfs.Caller, path string, names []XAttr) ([]XAttr, error) {
+	s := n.begin(&c)
+	defer n.lock.unshare()
+	raw := isRaw(path)
+	for _, x := range names {
+		if err := s.checkXAttr(XAttr{Namespace: x.Namespace, Name: x.Name}, raw); err != nil {
+			return nil, err
+		}
+	}
+	all, err := s.visibleXAttrs(path)
+	if err != nil || len(names) == 0 {
+		return all, err
+	}
+	found := make([]XAttr, 0, len(names))
+	for _, x := range names {
+		i, ok := findXAttr(all, x.Namespace, x.Name)
+		if !ok {
+			return nil, dfs.Errorf(dfs.ClassXAttrNotFound, "At least one of the attributes provided was not found.")
+		}
+		found = append(found, all[i])
+	}
+	return found, nil
+}
+
+// ListXAttrs answers listXAttrs: all attributes that the caller may see.
+func (n *Namespace) ListXAttrs(c dfs.Caller, path string) ([]XAttr, error) {
+	s := n.begin(&c)
+	defer n.lock.unshare()
+	return s.visibleXAttrs(path)
+}
+
+func (s *session) visibleXAttrs(path string) ([]XAttr, error) {
+	var buf [16]*inode
+	r, err := s.toRead(path, buf[:0])
+	if err != nil {
+		return nil, err
+	}
+	if err := s.check(&r, need{target: dfs.AccessRead}); err != nil {
+		return nil, err
+	}
+	in := r.last()
+	if in == nil {
+		return nil, notFound("cannot find %s", r.path)
+	}
+	raw := isRaw(path)
+	var list []XAttr
+	for _, x := range in.xattrs() {
+		if s.mayXAttr(x, raw) {
+			x.Value = slices.Clone(x.Value)
+			list = append(list, x)
+		}
+	}
+	return list, nil
+}

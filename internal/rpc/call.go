@@ -56,7 +56,8 @@ var ErrDrop = errors.New("rpc: call dropped")
 
 // Method is one method of a Protocol: made by Handle or Refuse.
 type Method struct {
-	Name string
+	Name    string
+	Refusal error // what a method made by Refuse answers; nil for others
 
 	request func() proto.Message // nil: the request is not decoded
 	run     func(ctx context.Context, c *Call) (proto.Message, error)
@@ -95,8 +96,9 @@ type message[T any] interface {
 // Refuse makes a method that is known and always answers err; its requests are not looked at.
 func Refuse(name string, err error) Method {
 	return Method{
-		Name: name,
-		run:  func(context.Context, *Call) (proto.Message, error) { return nil, err },
+		Name:    name,
+		Refusal: err,
+		run:     func(context.Context, *Call) (proto.Message, error) { return nil, err },
 	}
 }
 

@@ -33,6 +33,7 @@ type Cluster struct {
 	addrs    []string // of the namenodes
 	attached bool     // to an HDFS that is not ours
 	t        TB       // nil outside tests
+	faults   faults
 
 	mu      sync.Mutex
 	data    []*DataNode // in order of their names
@@ -301,6 +302,7 @@ func (c *Cluster) Close() error {
 	if closed {
 		return nil
 	}
+	c.faults.clear()
 	errs := []error{
 		inParallel(clients, (*client.Client).Close),
 		inParallel(data, (*DataNode).Stop),

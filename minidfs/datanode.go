@@ -84,6 +84,8 @@ func (d *DataNode) startLocked(ctx context.Context) (*datanode.DataNode, error) 
 		HeartbeatInterval:   d.c.conf.settings.heartbeat,
 		BlockReportInterval: d.c.conf.settings.blockReport,
 		Logger:              d.c.log.With("node", d.id),
+		RPCHook:             d.c.faults.call(d.id),
+		TransferHook:        d.c.faults.data(d.id),
 		Seed:                d.c.conf.seed + uint64(d.index+1)<<32 + d.lives,
 	}
 	for i, disk := range d.disks {

@@ -71,6 +71,7 @@ func (n *NameNode) Start(ctx context.Context) error {
 	o := n.c.conf.settings.namenode
 	o.ID, o.FS, o.Dir, o.Listener = n.id, n.disk, n.dir, l
 	o.Logger = n.c.log
+	o.Hook = n.c.faults.call(n.id)
 	o.Sync = n.c.conf.syncMode()
 	o.Racks = n.c.rackTable()
 	o.Seed = int64(n.c.conf.seed + n.lives)

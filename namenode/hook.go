@@ -1,0 +1,19 @@
+package namenode
+
+import (
+	"google.golang.org/protobuf/proto"
+
+	"github.com/minidfs/go-minidfs/internal/rpc"
+)
+
+// What Options.Hook is made of. A Hook sees each call before its handler, which next runs; it may answer something else,
+// sooner, later, or after as long as it likes.
+type (
+	Hook   = rpc.Hook
+	Call   = rpc.Call
+	Next   = rpc.Next
+	Answer = proto.Message
+)
+
+// ErrDrop is what a Hook returns to cut the call's connection without an answer.
+var ErrDrop = rpc.ErrDrop

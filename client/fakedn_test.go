@@ -8,6 +8,7 @@ import (
 	"net"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
@@ -25,15 +26,16 @@ type fakeDN struct {
 	addr string // of the data port
 	ipc  string
 
-	mu       sync.Mutex
-	replicas map[uint64]*fakeReplica
-	setUps   []*hdfspb.OpWriteBlockProto
-	packets  []transfer.Header // as they came, heartbeats too
-	reads    int
-	refuse   hdfspb.Status                     // of the next set-up, once
-	onPacket func(transfer.Header) fakeVerdict // decides about each packet
-	onRead   func(sent int) bool               // false: goes silent
-	finished map[uint64]bool                   // blocks finalized
+	mu          sync.Mutex
+	replicas    map[uint64]*fakeReplica
+	setUps      []*hdfspb.OpWriteBlockProto
+	packets     []transfer.Header // as they came, heartbeats too
+	reads       int
+	refuse      hdfspb.Status // of the next set-up, once
+	refuseUntil time.Time
+	onPacket    func(transfer.Header) fakeVerdict // decides about each packet
+	onRead      func(sent int) bool               // false: goes silent
+	finished    map[uint64]bool                   // blocks finalized
 }
 
 type fakeReplica struct {
@@ -197,6 +199,9 @@ func (d *fakeDN) write(c net.Conn, r *bufio.Reader, req *hdfspb.OpWriteBlockProt
 	d.mu.Lock()
 	d.setUps = append(d.setUps, req)
 	refuse := d.refuse
+	if time.Now().Before(d.refuseUntil) {
+		refuse = hdfspb.Status_ERROR
+	}
 	d.refuse = hdfspb.Status_SUCCESS
 	d.mu.Unlock()
 	fail := func(s hdfspb.Status, bad string) {

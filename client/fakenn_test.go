@@ -362,3 +362,9 @@ func hostPort(addr string) (string, uint32) {
 	n, _ := strconv.Atoi(p)
 	return h, uint32(n)
 }
+
+func (f *fake) renewals(holder string) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.holders[holder]
+}

@@ -198,7 +198,7 @@ func TestIdleWriter(t *testing.T) {
 			}
 		}
 		require.InDelta(t, 143, beats, 2, "one each 30 s")
-		require.InDelta(t, 143, f.holders[w.holder], 2, "the lease is renewed each 30 s")
+		require.InDelta(t, 143, f.renewals(w.holder), 2, "the lease is renewed each 30 s")
 		require.Len(t, f.seen("addBlock"), 1)
 	})
 }
@@ -299,8 +299,8 @@ func TestFailedCloseGivesUpTheLease(t *testing.T) {
 		require.Equal(t, err, w.Hflush())
 		f.net.Up("nn1")
 		time.Sleep(10 * time.Minute)
-		require.Zero(t, f.holders[w.holder])
-		require.InDelta(t, 20, f.holders[other.holder], 1)
+		require.Zero(t, f.renewals(w.holder))
+		require.InDelta(t, 20, f.renewals(other.holder), 1)
 		require.NoError(t, other.Close())
 	})
 }

@@ -49,21 +49,33 @@ func (d *DataNode) copyTo(ctx context.Context, b dfs.ExtendedBlock, st stage, cl
 	}
 	w := d.writer(p)
 	defer d.putWriter(w)
-	if err := s.send(w); err != nil {
-		d.fault(b.Block, err)
+	err = s.send(w)
+	d.fault(b.Block, err)
+	if client == "" {
+		if err != nil {
+			err = fmt.Errorf("to %s: %w", next, err)
+		}
+		return err
+	}
+	if err != nil && !p.closeWrite() {
 		return fmt.Errorf("to %s: %w", next, err)
 	}
-	if client == "" {
-		return nil
-	}
 	var answer hdfspb.BlockOpResponseProto
-	if err := transfer.ReadMessage(p.r, &answer); err != nil {
-		return fmt.Errorf("to %s: the answer at the end: %w", next, err)
+	if rerr := transfer.ReadMessage(p.r, &answer); rerr != nil || err != nil { // after a failure it may say why
+		return fmt.Errorf("to %s: %w", next, errors.Join(err, rerr, refusal(&answer)))
 	}
-	if answer.GetStatus() != hdfspb.Status_SUCCESS {
-		return fmt.Errorf("to %s: answered %s, message %q", next, answer.GetStatus(), answer.GetMessage())
+	if err := refusal(&answer); err != nil {
+		return fmt.Errorf("to %s: %w", next, err)
 	}
 	return nil
+}
+
+// refusal gives what an answer says where that is not success.
+func refusal(r *hdfspb.BlockOpResponseProto) error {
+	if r.GetStatus() == hdfspb.Status_SUCCESS {
+		return nil
+	}
+	return fmt.Errorf("answered %s, first bad link %q, message %q", r.GetStatus(), r.GetFirstBadLink(), r.GetMessage())
 }
 
 // transferBlock answers TRANSFER_BLOCK: a client that rebuilds its pipeline wants the replica here copied to the new

@@ -106,7 +106,7 @@ const lingerTimeout = 3 * time.Second
 
 // linger waits for the other end to close, so that a last answer is not lost with what it had sent meanwhile.
 func (p *peer) linger() {
-	if c, ok := p.Conn.(interface{ CloseWrite() error }); !ok || c.CloseWrite() != nil {
+	if !p.closeWrite() {
 		return
 	}
 	p.setReadTimeout(lingerTimeout)
@@ -115,6 +115,12 @@ func (p *peer) linger() {
 			return
 		}
 	}
+}
+
+// closeWrite ends the sending, and reports whether it could: reading goes on.
+func (p *peer) closeWrite() bool {
+	c, ok := p.Conn.(interface{ CloseWrite() error })
+	return ok && c.CloseWrite() == nil
 }
 
 // readsFrom gives the way to hand the connection a file, nil where there is none.

@@ -92,8 +92,8 @@ func (d *DataNode) fetch(b dfs.ExtendedBlock, req *hdfspb.OpReplaceBlockProto) e
 	if err := transfer.ReadMessage(src.r, &ok); err != nil {
 		return fmt.Errorf("from %s: %w", from, err)
 	}
-	if ok.GetStatus() != hdfspb.Status_SUCCESS {
-		return fmt.Errorf("from %s: answered %s, message %q", from, ok.GetStatus(), ok.GetMessage())
+	if err := refusal(&ok); err != nil {
+		return fmt.Errorf("from %s: %w", from, err)
 	}
 	ctx, cancel := context.WithCancel(d.ctx)
 	defer cancel()

@@ -2,7 +2,6 @@ package datanode
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"sync"
@@ -44,6 +43,7 @@ type write struct {
 	verify bool
 
 	delHint string // uuid of a datanode whose replica may go once this one is here
+	badLink string // the node further down that could not be reached, as the next node says
 	cancel  context.CancelFunc
 
 	mu      sync.Mutex
@@ -85,6 +85,9 @@ func (x *write) run() error {
 	info, err := x.open(ctx)
 	if err != nil {
 		x.up.fail(err)
+		if x.copy() { // the source sends on without waiting, and looks for an answer in the end
+			x.up.linger()
+		}
 		return err
 	}
 	if x.w != nil {
@@ -210,27 +213,16 @@ func (x *write) connect(ctx context.Context) error {
 		x.d.log.Info("datanode: receiving a copy without the next node", "block", x.block, "next", next, "err", err)
 		return nil
 	}
-	var bad *badLinkError
 	link := next.XferAddr()
-	if errors.As(err, &bad) && bad.link != "" {
-		link = bad.link
+	if x.badLink != "" {
+		link = x.badLink
 	}
 	r := &hdfspb.BlockOpResponseProto{Status: hdfspb.Status_ERROR.Enum(), FirstBadLink: &link}
 	_ = transfer.WriteResponse(x.up, r)
 	return fmt.Errorf("pipeline to %s: %w", next, err)
 }
 
-// badLinkError says that the pipeline after us is broken, and where, if known.
-type badLinkError struct {
-	status  hdfspb.Status
-	link    string
-	message string
-}
-
-func (e *badLinkError) Error() string {
-	return fmt.Sprintf("answered %s, first bad link %q, message %q", e.status, e.link, e.message)
-}
-
+// reach dials the next node, and waits for its answer where a client does.
 func (x *write) reach(ctx context.Context, next dfs.DatanodeID) error {
 	m, err := x.d.dial(ctx, next)
 	if err != nil {
@@ -250,10 +242,8 @@ func (x *write) reach(ctx context.Context, next dfs.DatanodeID) error {
 	if err := transfer.ReadMessage(m.r, &ack); err != nil {
 		return err
 	}
-	if ack.GetStatus() != hdfspb.Status_SUCCESS {
-		return &badLinkError{ack.GetStatus(), ack.GetFirstBadLink(), ack.GetMessage()}
-	}
-	return nil
+	x.badLink = ack.GetFirstBadLink()
+	return refusal(&ack)
 }
 
 // shifted makes the operation the one that the next node gets: it is the first of the targets now.

@@ -143,7 +143,7 @@ func (p *peer) fail(err error) {
 
 // fault looks at an error met in reading a replica: the namenodes hear of one that is lost or corrupt.
 func (d *DataNode) fault(b dfs.Block, err error) {
-	if d.ctx.Err() != nil || errors.Is(err, context.Canceled) {
+	if err == nil || d.ctx.Err() != nil || errors.Is(err, context.Canceled) {
 		return
 	}
 	switch {

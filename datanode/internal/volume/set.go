@@ -36,6 +36,7 @@ type Set struct {
 	ctx  context.Context // ends with Close
 	stop context.CancelFunc
 	work sync.WaitGroup // deletions
+	turn chan struct{}  // of capacity one: holds who is joining a pool
 
 	mu       sync.Mutex
 	closed   bool
@@ -50,7 +51,7 @@ type Set struct {
 
 // Open reads who the volumes are. No replica is known before Join.
 func Open(o Options) (*Set, error) {
-	s := &Set{opt: o, log: o.Logger, uuid: o.UUID, replicas: make(map[dfs.BlockID]*replica), deleting: make(map[*Volume][]*replica)}
+	s := &Set{opt: o, log: o.Logger, uuid: o.UUID, turn: make(chan struct{}, 1), replicas: make(map[dfs.BlockID]*replica), deleting: make(map[*Volume][]*replica)}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -125,6 +126,8 @@ func (s *Set) Pool() (Pool, bool) {
 
 // Join binds the volumes to a pool at the first call and loads its replicas; a later call only compares.
 func (s *Set) Join(p Pool) error {
+	s.turn <- struct{}{}
+	defer func() { <-s.turn }()
 	s.mu.Lock()
 	joined, have, vols := s.joined, s.pool, s.volumes
 	s.mu.Unlock()

@@ -150,7 +150,7 @@ func (v *Volume) syncDirs(dirs ...string) error {
 // open reads who the volume is, and checks that the volume is usable.
 func open(cfg Config) (*Volume, properties, error) {
 	if cfg.FS == nil || cfg.Dir == "" {
-		return nil, nil, fmt.Errorf("volume: FS and Dir must be set: have %v, %q", cfg.FS, cfg.Dir)
+		return nil, nil, errors.New("volume: FS and Dir must both be set")
 	}
 	if cfg.Type == 0 {
 		cfg.Type = dfs.StorageDisk

@@ -1,6 +1,10 @@
 package namespace
 
-import "github.com/minidfs/go-minidfs/internal/dfs"
+import (
+	"strings"
+
+	"github.com/minidfs/go-minidfs/internal/dfs"
+)
 
 // policyLazyPersist is the storage policy of files created with CreateLazyPersist.
 const policyLazyPersist = 15
@@ -8,6 +12,9 @@ const policyLazyPersist = 15
 func (a *Create) plan(p *planner) error {
 	if err := p.params.checkPathLength(a.Path, "create"); err != nil {
 		return err
+	}
+	if !validName(a.Path) || strings.HasPrefix(a.Path, "/"+dotReserved) && !isRaw(a.Path) && !strings.HasPrefix(a.Path, inodesPath) {
+		return dfs.Errorf(dfs.ClassInvalidPath, "Invalid path name %s", a.Path)
 	}
 	if err := a.checkNumbers(p); err != nil {
 		return err

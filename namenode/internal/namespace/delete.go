@@ -3,6 +3,9 @@ package namespace
 import "github.com/minidfs/go-minidfs/internal/dfs"
 
 func (a *Delete) plan(p *planner) error {
+	if isReserved(a.Path) {
+		return dfs.Errorf(dfs.ClassInvalidPath, "Invalid path name %s", a.Path)
+	}
 	r, err := p.toWrite(a.Path, p.buf[:0])
 	if err != nil {
 		return err

@@ -31,7 +31,8 @@ type Namespace struct {
 	observer Observer
 	names    *names
 	params   atomic.Pointer[Params]
-	waves    bool // batches are cut into waves; otherwise each op is executed before the next is planned
+	waves    bool      // batches are cut into waves; otherwise each op is executed before the next is planned
+	checkers sync.Pool // of *planner, for Check
 
 	applying sync.Mutex // held while a batch is applied, a state restored, an image begun
 	planner  planner

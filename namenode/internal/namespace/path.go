@@ -72,14 +72,16 @@ func prefix(path string, n int) string {
 	if n == 0 {
 		return "/"
 	}
-	for i := 1; i < len(path); i++ {
-		if path[i] == '/' {
-			if n--; n == 0 {
-				return path[:i]
-			}
+	for i := 1; ; i++ {
+		next := strings.IndexByte(path[i:], '/')
+		if next < 0 {
+			return path
 		}
+		if i += next; n == 1 {
+			return path[:i]
+		}
+		n--
 	}
-	return path
 }
 
 func parentOf(path string) string {
@@ -142,11 +144,8 @@ func validName(path string) bool {
 // classAssertion is what HDFS answers to a path that is not absolute where it does not look at names.
 const classAssertion dfs.Class = "java.lang.AssertionError"
 
-// isReserved reports whether a clean path is the reserved directory or below it.
-func isReserved(path string) bool {
-	_, ok := cutDir(path, "/"+dotReserved)
-	return ok
-}
+// isReserved reports whether a path is that of the reserved directory.
+func isReserved(path string) bool { return path == "/"+dotReserved }
 
 func invalidPath(path string) error {
 	return dfs.Errorf(dfs.ClassInvalidPath, "Invalid path name Invalid file name: %s", path)

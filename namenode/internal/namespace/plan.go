@@ -117,7 +117,11 @@ func illegal(format string, args ...any) error {
 func (n *Namespace) Check(op *Op) (Result, bool) {
 	n.lock.share()
 	defer n.lock.unshare()
-	p := planner{session: session{n: n, locked: true}, dry: true}
+	p, _ := n.checkers.Get().(*planner)
+	if p == nil {
+		p = &planner{session: session{n: n, locked: true}, dry: true}
+	}
+	defer n.checkers.Put(p)
 	n.lock.readIndex()
 	p.c = n.counters
 	n.lock.unreadIndex()

@@ -19,6 +19,14 @@ type retryEntry struct {
 	res  Result
 }
 
+func (c *retryCache) add(e *retryEntry) {
+	if c.index == nil {
+		c.index = map[callKey]*retryEntry{}
+	}
+	c.index[e.key] = e
+	c.queue = append(c.queue, e)
+}
+
 // remembered reports whether the answer to an op belongs into the retry cache.
 func (o *Op) remembered() bool {
 	return o.CallID >= 0 && o.ClientID != [16]byte{} && kindTable[o.Kind()].retry
@@ -55,12 +63,7 @@ func (n *Namespace) remember(op *Op, res *Result, now int64) {
 	}
 	p := n.params.Load()
 	c := &n.retry
-	if c.index == nil {
-		c.index = map[callKey]*retryEntry{}
-	}
-	e := &retryEntry{key: callKey{op.ClientID, op.CallID}, time: now, res: *res}
-	c.index[e.key] = e
-	c.queue = append(c.queue, e)
+	c.add(&retryEntry{key: callKey{op.ClientID, op.CallID}, time: now, res: *res})
 	for len(c.queue) > 0 && (int64(len(c.queue)) > p.RetryMax || now-c.queue[0].time >= p.RetryTTL) {
 		old := c.queue[0]
 		c.queue = c.queue[1:]

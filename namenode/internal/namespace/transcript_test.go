@@ -273,7 +273,7 @@ func (r *replay) look(c dfs.Caller, verb string, a []string) (string, error) {
 		return fmt.Sprintf("len=%d files=%d dirs=%d space=%d snap=%d,%d,%d,%d quota=%d,%d", s.Length, s.Files, s.Directories, s.SpaceConsumed,
 			s.SnapshotLength, s.SnapshotFiles, s.SnapshotDirectories, s.SnapshotSpaceConsumed, s.Quota, s.SpaceQuota), nil
 	case "checkAccess":
-		return "ok", r.CheckAccess(c, a[0], map[string]dfs.Access{"READ": dfs.AccessRead, "WRITE": dfs.AccessWrite, "EXECUTE": dfs.AccessExecute}[a[1]])
+		return "ok", r.CheckAccess(c, a[0], map[string]dfs.Access{"READ": dfs.AccessRead, "WRITE": dfs.AccessWrite, "EXECUTE": dfs.AccessExecute, "ALL": 7}[a[1]])
 	case "isFileClosed":
 		closed, err := r.IsFileClosed(c, a[0])
 		return strconv.FormatBool(closed), err

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 
 	"google.golang.org/protobuf/proto"
@@ -53,8 +54,12 @@ func (c *Client) RemoveAll(ctx context.Context, path string) error {
 }
 
 func (c *Client) delete(ctx context.Context, op, path string, recursive bool) (bool, error) {
+	p := c.abs(path)
+	if p == "/" {
+		return false, &fs.PathError{Op: op, Path: path, Err: fmt.Errorf("the root cannot be removed: %w", fs.ErrInvalid)}
+	}
 	var resp hdfspb.DeleteResponseProto
-	err := c.call(ctx, op, path, "delete", &hdfspb.DeleteRequestProto{Src: proto.String(c.abs(path)), Recursive: &recursive}, &resp)
+	err := c.call(ctx, op, path, "delete", &hdfspb.DeleteRequestProto{Src: &p, Recursive: &recursive}, &resp)
 	return resp.GetResult(), err
 }
 

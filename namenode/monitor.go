@@ -16,7 +16,9 @@ func (n *NameNode) runMonitor(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			n.tick(ctx, time.Now())
+			if !n.held.Load() {
+				n.tick(ctx, time.Now())
+			}
 		case done := <-n.trigger:
 			n.tick(ctx, time.Now())
 			close(done)
@@ -31,6 +33,9 @@ func (n *NameNode) tick(ctx context.Context, now time.Time) {
 		n.checkLeases(ctx, now)
 	}
 }
+
+// HoldMonitor keeps the monitors from running by themselves, as in a process that is stopped, or lets them run again.
+func (n *NameNode) HoldMonitor(hold bool) { n.held.Store(hold) }
 
 // TriggerMonitor runs the monitors now and returns when they are done.
 func (n *NameNode) TriggerMonitor(ctx context.Context) error {

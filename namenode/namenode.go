@@ -36,6 +36,7 @@ type NameNode struct {
 	stopOnce sync.Once
 	stopErr  error
 	failed   atomic.Bool // the journal has failed: nothing is served any more
+	held     atomic.Bool // the monitor does not tick by itself
 }
 
 // New opens the journal in o.Dir, replays it, and serves. It returns once calls are answered; the namenode may be in

@@ -39,7 +39,7 @@ type Options struct {
 	Groups        map[string][]string // user -> groups, the first is primary; others have none
 	NoPermissions bool                // dfs.permissions.enabled=false
 
-	Racks map[string]string // datanode ip, or ip:port, -> rack; others are in /default-rack
+	Racks func(host string) string // rack of an address:port, an address or a name; "": not known, then /default-rack
 
 	Defaults Defaults
 	Limits   Limits

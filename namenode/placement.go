@@ -8,7 +8,6 @@ import (
 )
 
 func newBlocks(o *Options, random *rand.Rand) *blocks.Manager {
-	racks := o.Racks
 	return blocks.New(blocks.Options{
 		HeartbeatInterval: o.Heartbeat,
 		StaleAfter:        o.StaleAfter,
@@ -18,7 +17,7 @@ func newBlocks(o *Options, random *rand.Rand) *blocks.Manager {
 		SafeMode: blocks.SafeModeOptions{
 			Threshold: o.SafeModeThreshold, MinDatanodes: o.SafeModeDatanodes, Extension: o.SafeModeExtension,
 		},
-		Racks:      func(host string) string { return racks[host] },
+		Racks:      o.Racks,
 		IgnoreLoad: true, // a cluster of three is too small to spare a busy node
 		Rand:       rand.New(rand.NewPCG(random.Uint64(), random.Uint64())),
 		Logger:     o.Logger,

@@ -45,6 +45,7 @@ type Network struct {
 	conns     map[endpoint]bool // that are not closed
 	rules     map[pair]Rule
 	down      map[string]bool // hosts
+	paused    map[string]bool // hosts
 	sent      map[pair]*atomic.Int64
 	changed   chan struct{} // closed when rules change; nil while nobody waits
 }
@@ -72,6 +73,7 @@ func New(o Options) *Network {
 		conns:     map[endpoint]bool{},
 		rules:     map[pair]Rule{},
 		down:      map[string]bool{},
+		paused:    map[string]bool{},
 		sent:      map[pair]*atomic.Int64{},
 	}
 }
@@ -134,6 +136,23 @@ func (n *Network) Up(host string) {
 	n.mu.Lock()
 	delete(n.down, host)
 	n.mu.Unlock()
+}
+
+// Pause lets nothing reach or leave a host, as if its process had been stopped: nothing fails, nothing is lost. It is no
+// rule: Heal does not end it.
+func (n *Network) Pause(host string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.paused[host] = true
+	n.refreshLocked()
+}
+
+// Resume ends Pause.
+func (n *Network) Resume(host string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.paused, host)
+	n.refreshLocked()
 }
 
 // upLocked says why one host cannot connect to another.

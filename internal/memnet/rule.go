@@ -139,7 +139,11 @@ func (n *Network) refreshLocked() {
 // ruleLocked is what holds on the way p.
 func (n *Network) ruleLocked(p pair) Rule {
 	r := n.rules[p]
-	if p.from == p.to || len(n.rules) == 0 {
+	if p.from == p.to {
+		return r
+	}
+	r.Stall = r.Stall || n.paused[p.from] || n.paused[p.to]
+	if len(n.rules) == 0 {
 		return r
 	}
 	return r.merge(n.rules[pair{p.from, Any}]).merge(n.rules[pair{Any, p.to}]).merge(n.rules[pair{Any, Any}])

@@ -60,7 +60,7 @@ func (m *Manager) Register(r Registration, now time.Time) (Registration, error) 
 	if r.UUID == "" {
 		return r, dfs.Errorf(dfs.ClassIO, "registration of %s has no datanode uuid: give the datanode one before it registers", r.DatanodeID)
 	}
-	location := m.rackOf(r.IP, r.Host)
+	location := m.rackOf(r.XferAddr(), r.IP, r.Host)
 	m.mu.Lock()
 	defer m.unlock()
 	if old := m.addrs[r.XferAddr()]; old != nil && old.reg.UUID != r.UUID {

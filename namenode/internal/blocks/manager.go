@@ -27,7 +27,7 @@ type Options struct {
 	LoadFactor                float64 // busy: more than 2 times the average number of transfers
 	DefaultLocation           string  // rack of a host that Racks does not know: /default-rack
 
-	Racks  func(host string) string // rack of a host name or address; called without a lock
+	Racks  func(host string) string // rack of a host name, address or address:port; called without a lock
 	Rand   *rand.Rand               // used by the Manager alone
 	Logger *slog.Logger
 }

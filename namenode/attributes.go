@@ -12,7 +12,7 @@ import (
 )
 
 func (n *NameNode) setPermission(ctx context.Context, c *rpc.Call, req *hdfspb.SetPermissionRequestProto) (*hdfspb.SetPermissionResponseProto, error) {
-	_, err := n.change(ctx, c, "Cannot set permission for "+req.GetSrc(), &namespace.SetPermission{
+	_, err := n.change(ctx, c, "Cannot set permission for ", req.GetSrc(), &namespace.SetPermission{
 		Path: req.GetSrc(), Perm: permFromWire(req.GetPermission()),
 	})
 	return &hdfspb.SetPermissionResponseProto{}, err
@@ -20,7 +20,7 @@ func (n *NameNode) setPermission(ctx context.Context, c *rpc.Call, req *hdfspb.S
 
 // setOwner leaves alone what is absent or empty.
 func (n *NameNode) setOwner(ctx context.Context, c *rpc.Call, req *hdfspb.SetOwnerRequestProto) (*hdfspb.SetOwnerResponseProto, error) {
-	_, err := n.change(ctx, c, "Cannot set owner for "+req.GetSrc(), &namespace.SetOwner{
+	_, err := n.change(ctx, c, "Cannot set owner for ", req.GetSrc(), &namespace.SetOwner{
 		Path: req.GetSrc(), Owner: req.GetUsername(), Group: req.GetGroupname(),
 	})
 	return &hdfspb.SetOwnerResponseProto{}, err
@@ -28,7 +28,7 @@ func (n *NameNode) setOwner(ctx context.Context, c *rpc.Call, req *hdfspb.SetOwn
 
 // setTimes takes milliseconds; -1 leaves a time alone.
 func (n *NameNode) setTimes(ctx context.Context, c *rpc.Call, req *hdfspb.SetTimesRequestProto) (*hdfspb.SetTimesResponseProto, error) {
-	_, err := n.change(ctx, c, "Cannot set times "+req.GetSrc(), &namespace.SetTimes{
+	_, err := n.change(ctx, c, "Cannot set times ", req.GetSrc(), &namespace.SetTimes{
 		Path: req.GetSrc(), MTime: int64(req.GetMtime()), ATime: int64(req.GetAtime()),
 	})
 	return &hdfspb.SetTimesResponseProto{}, err
@@ -36,13 +36,13 @@ func (n *NameNode) setTimes(ctx context.Context, c *rpc.Call, req *hdfspb.SetTim
 
 // setReplication answers false for a directory.
 func (n *NameNode) setReplication(ctx context.Context, c *rpc.Call, req *hdfspb.SetReplicationRequestProto) (*hdfspb.SetReplicationResponseProto, error) {
-	result, err := n.change(ctx, c, "Cannot set replication for "+req.GetSrc(), &namespace.SetReplication{
+	result, err := n.change(ctx, c, "Cannot set replication for ", req.GetSrc(), &namespace.SetReplication{
 		Path: req.GetSrc(), Replication: replicationFromWire(req.GetReplication()),
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &hdfspb.SetReplicationResponseProto{Result: proto.Bool(result.Bool)}, nil
+	return &hdfspb.SetReplicationResponseProto{Result: &result.Bool}, nil
 }
 
 // replicationFromWire keeps the low 16 bits, as Java's cast to short does.
@@ -78,7 +78,7 @@ func xattrProtos(list []namespace.XAttr) []*hdfspb.XAttrProto {
 }
 
 func (n *NameNode) setXAttr(ctx context.Context, c *rpc.Call, req *hdfspb.SetXAttrRequestProto) (*hdfspb.SetXAttrResponseProto, error) {
-	_, err := n.change(ctx, c, "Cannot set XAttr on "+req.GetSrc(), &namespace.SetXAttr{
+	_, err := n.change(ctx, c, "Cannot set XAttr on ", req.GetSrc(), &namespace.SetXAttr{
 		Path: req.GetSrc(), XAttr: xattrFromWire(req.GetXAttr()), Flags: dfs.XAttrFlag(req.GetFlag()),
 	})
 	return &hdfspb.SetXAttrResponseProto{}, err
@@ -86,7 +86,7 @@ func (n *NameNode) setXAttr(ctx context.Context, c *rpc.Call, req *hdfspb.SetXAt
 
 func (n *NameNode) removeXAttr(ctx context.Context, c *rpc.Call, req *hdfspb.RemoveXAttrRequestProto) (*hdfspb.RemoveXAttrResponseProto, error) {
 	x := xattrFromWire(req.GetXAttr())
-	_, err := n.change(ctx, c, "Cannot remove XAttr entry on "+req.GetSrc(), &namespace.RemoveXAttr{
+	_, err := n.change(ctx, c, "Cannot remove XAttr entry on ", req.GetSrc(), &namespace.RemoveXAttr{
 		Path: req.GetSrc(), Namespace: x.Namespace, Name: x.Name,
 	})
 	return &hdfspb.RemoveXAttrResponseProto{}, err

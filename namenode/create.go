@@ -28,7 +28,7 @@ func (n *NameNode) create(ctx context.Context, c *rpc.Call, req *hdfspb.CreateRe
 		Flags: dfs.CreateFlag(req.GetCreateFlag()), CreateParent: req.GetCreateParent(),
 		Replication: replicationFromWire(req.GetReplication()), BlockSize: int64(req.GetBlockSize()), StoragePolicy: policy,
 	})
-	result, err := n.openFile(ctx, c, "Cannot create file"+req.GetSrc(), op, req.GetSrc(), req.GetClientName(), "CREATE_FILE")
+	result, err := n.openFile(ctx, c, "Cannot create file", op, req.GetSrc(), req.GetClientName(), "CREATE_FILE")
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func (n *NameNode) append(ctx context.Context, c *rpc.Call, req *hdfspb.AppendRe
 			return nil, err
 		}
 	}
-	result, err := n.openFile(ctx, c, "Cannot append to file"+path, op, path, holder, "APPEND_FILE")
+	result, err := n.openFile(ctx, c, "Cannot append to file", op, path, holder, "APPEND_FILE")
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func (n *NameNode) appendable(path string) error {
 // openFile carries out a call that takes a file's lease. Where another client holds it and has been silent for the soft
 // limit, the lease is taken from it: the call succeeds if nothing needs recovery, and is to be tried again otherwise.
 func (n *NameNode) openFile(ctx context.Context, c *rpc.Call, what string, op *namespace.Op, path, holder, verb string) (*namespace.Result, error) {
-	result, err := n.carryOut(ctx, c, what, op)
+	result, err := n.carryOut(ctx, c, what, path, op)
 	if errors.Is(err, dfs.ClassAlreadyBeingCreated) {
 		f, ferr := n.ns.FileByPath(path)
 		if ferr != nil || f == nil || f.Holder == holder || !n.leases.expired(f.Holder, n.o.SoftLimit, time.Now()) {
@@ -88,7 +88,7 @@ func (n *NameNode) openFile(ctx context.Context, c *rpc.Call, what string, op *n
 			return nil, dfs.Errorf(dfs.ClassRecoveryInProgress,
 				"Failed to %s %s for %s on %s because lease recovery is in progress. Try again later.", verb, path, holder, c.Remote)
 		}
-		result, err = n.carryOut(ctx, c, what, op)
+		result, err = n.carryOut(ctx, c, what, path, op)
 	}
 	if err != nil {
 		return nil, err

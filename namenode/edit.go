@@ -32,21 +32,22 @@ func internalOp(args namespace.Args) *namespace.Op {
 	return &namespace.Op{Time: time.Now().UnixMilli(), CallID: -1, Args: args}
 }
 
-// change carries out a call that edits the namespace. what begins the message of a refusal in safe mode, for example
-// "Cannot delete /a"; calls that safe mode does not refuse leave it empty.
-func (n *NameNode) change(ctx context.Context, c *rpc.Call, what string, args namespace.Args) (*namespace.Result, error) {
-	return n.carryOut(ctx, c, what, n.op(c, args))
+// change carries out a call that edits the namespace. what and of begin the message of a refusal in safe mode, for
+// example "Cannot delete " and "/a".
+func (n *NameNode) change(ctx context.Context, c *rpc.Call, what, of string, args namespace.Args) (*namespace.Result, error) {
+	return n.carryOut(ctx, c, what, of, n.op(c, args))
 }
 
-func (n *NameNode) carryOut(ctx context.Context, c *rpc.Call, what string, op *namespace.Op) (*namespace.Result, error) {
-	if what != "" && n.blocks.InSafeMode() {
+func (n *NameNode) carryOut(ctx context.Context, c *rpc.Call, what, of string, op *namespace.Op) (*namespace.Result, error) {
+	if n.blocks.InSafeMode() {
 		if result, ok := n.ns.Answered(op); ok {
 			return &result, result.Err
 		}
-		return nil, n.safeModeError(what)
+		return nil, n.safeModeError(what + of)
 	}
 	if result, ok := n.ns.Check(op); ok {
-		return &result, result.Err
+		answer := result // a variable of its own: only this one need be on the heap
+		return &answer, answer.Err
 	}
 	c.Yield()
 	return n.edit(ctx, op)

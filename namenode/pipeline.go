@@ -14,7 +14,7 @@ import (
 // updateBlockForPipeline hands out a new generation stamp for a pipeline that is to be rebuilt.
 func (n *NameNode) updateBlockForPipeline(ctx context.Context, c *rpc.Call, req *hdfspb.UpdateBlockForPipelineRequestProto) (*hdfspb.UpdateBlockForPipelineResponseProto, error) {
 	block := blockFromWire(req.GetBlock())
-	result, err := n.change(ctx, c, "Cannot get a new GS for block "+block.String(), &namespace.BumpGenStamp{Holder: req.GetClientName(), Block: block})
+	result, err := n.change(ctx, c, "Cannot get a new GS for block ", block.String(), &namespace.BumpGenStamp{Holder: req.GetClientName(), Block: block})
 	if err != nil {
 		return nil, err
 	}
@@ -24,7 +24,7 @@ func (n *NameNode) updateBlockForPipeline(ctx context.Context, c *rpc.Call, req 
 // updatePipeline records the stamp, length and datanodes of a rebuilt pipeline.
 func (n *NameNode) updatePipeline(ctx context.Context, c *rpc.Call, req *hdfspb.UpdatePipelineRequestProto) (*hdfspb.UpdatePipelineResponseProto, error) {
 	block := blockFromWire(req.GetNewBlock())
-	_, err := n.change(ctx, c, "Pipeline not updated", &namespace.UpdatePipeline{
+	_, err := n.change(ctx, c, "Pipeline not updated", "", &namespace.UpdatePipeline{
 		Holder: req.GetClientName(), Old: blockFromWire(req.GetOldBlock()), New: block,
 	})
 	if err != nil {

@@ -60,12 +60,12 @@ func (n *NameNode) setStoragePolicy(ctx context.Context, c *rpc.Call, req *hdfsp
 	if err != nil {
 		return nil, err
 	}
-	_, err = n.change(ctx, c, "Cannot set storage policy for "+req.GetSrc(), &namespace.SetStoragePolicy{Path: req.GetSrc(), Policy: policy})
+	_, err = n.change(ctx, c, "Cannot set storage policy for ", req.GetSrc(), &namespace.SetStoragePolicy{Path: req.GetSrc(), Policy: policy})
 	return &hdfspb.SetStoragePolicyResponseProto{}, err
 }
 
 func (n *NameNode) unsetStoragePolicy(ctx context.Context, c *rpc.Call, req *hdfspb.UnsetStoragePolicyRequestProto) (*hdfspb.UnsetStoragePolicyResponseProto, error) {
-	_, err := n.change(ctx, c, "Cannot unset storage policy for "+req.GetSrc(), &namespace.SetStoragePolicy{Path: req.GetSrc()})
+	_, err := n.change(ctx, c, "Cannot unset storage policy for ", req.GetSrc(), &namespace.SetStoragePolicy{Path: req.GetSrc()})
 	return &hdfspb.UnsetStoragePolicyResponseProto{}, err
 }
 

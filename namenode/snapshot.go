@@ -12,12 +12,12 @@ import (
 )
 
 func (n *NameNode) allowSnapshot(ctx context.Context, c *rpc.Call, req *hdfspb.AllowSnapshotRequestProto) (*hdfspb.AllowSnapshotResponseProto, error) {
-	_, err := n.change(ctx, c, "Cannot allow snapshot for "+req.GetSnapshotRoot(), &namespace.AllowSnapshot{Path: req.GetSnapshotRoot()})
+	_, err := n.change(ctx, c, "Cannot allow snapshot for ", req.GetSnapshotRoot(), &namespace.AllowSnapshot{Path: req.GetSnapshotRoot()})
 	return &hdfspb.AllowSnapshotResponseProto{}, err
 }
 
 func (n *NameNode) disallowSnapshot(ctx context.Context, c *rpc.Call, req *hdfspb.DisallowSnapshotRequestProto) (*hdfspb.DisallowSnapshotResponseProto, error) {
-	_, err := n.change(ctx, c, "Cannot disallow snapshot for "+req.GetSnapshotRoot(), &namespace.DisallowSnapshot{Path: req.GetSnapshotRoot()})
+	_, err := n.change(ctx, c, "Cannot disallow snapshot for ", req.GetSnapshotRoot(), &namespace.DisallowSnapshot{Path: req.GetSnapshotRoot()})
 	return &hdfspb.DisallowSnapshotResponseProto{}, err
 }
 
@@ -27,7 +27,7 @@ func (n *NameNode) createSnapshot(ctx context.Context, c *rpc.Call, req *hdfspb.
 	if name == "" {
 		name = time.Now().Format("s20060102-150405.000")
 	}
-	result, err := n.change(ctx, c, "Cannot create snapshot for "+req.GetSnapshotRoot(), &namespace.CreateSnapshot{
+	result, err := n.change(ctx, c, "Cannot create snapshot for ", req.GetSnapshotRoot(), &namespace.CreateSnapshot{
 		Path: req.GetSnapshotRoot(), Name: name,
 	})
 	if err != nil {
@@ -37,14 +37,14 @@ func (n *NameNode) createSnapshot(ctx context.Context, c *rpc.Call, req *hdfspb.
 }
 
 func (n *NameNode) renameSnapshot(ctx context.Context, c *rpc.Call, req *hdfspb.RenameSnapshotRequestProto) (*hdfspb.RenameSnapshotResponseProto, error) {
-	_, err := n.change(ctx, c, "Cannot rename snapshot for "+req.GetSnapshotRoot(), &namespace.RenameSnapshot{
+	_, err := n.change(ctx, c, "Cannot rename snapshot for ", req.GetSnapshotRoot(), &namespace.RenameSnapshot{
 		Path: req.GetSnapshotRoot(), Old: req.GetSnapshotOldName(), New: req.GetSnapshotNewName(),
 	})
 	return &hdfspb.RenameSnapshotResponseProto{}, err
 }
 
 func (n *NameNode) deleteSnapshot(ctx context.Context, c *rpc.Call, req *hdfspb.DeleteSnapshotRequestProto) (*hdfspb.DeleteSnapshotResponseProto, error) {
-	_, err := n.change(ctx, c, "Cannot delete snapshot for "+req.GetSnapshotRoot(), &namespace.DeleteSnapshot{
+	_, err := n.change(ctx, c, "Cannot delete snapshot for ", req.GetSnapshotRoot(), &namespace.DeleteSnapshot{
 		Path: req.GetSnapshotRoot(), Name: req.GetSnapshotName(),
 	})
 	return &hdfspb.DeleteSnapshotResponseProto{}, err

@@ -8,40 +8,39 @@ import (
 	"github.com/minidfs/go-minidfs/internal/hdfspb"
 	"github.com/minidfs/go-minidfs/internal/rpc"
 	"github.com/minidfs/go-minidfs/namenode/internal/namespace"
-	"google.golang.org/protobuf/proto"
 )
 
 // mkdirs makes a directory; one that is there already is fine.
 func (n *NameNode) mkdirs(ctx context.Context, c *rpc.Call, req *hdfspb.MkdirsRequestProto) (*hdfspb.MkdirsResponseProto, error) {
-	result, err := n.change(ctx, c, "Cannot create directory "+req.GetSrc(), &namespace.Mkdirs{
+	result, err := n.change(ctx, c, "Cannot create directory ", req.GetSrc(), &namespace.Mkdirs{
 		Path: req.GetSrc(), Perm: permFromWire(req.GetMasked()), CreateParent: req.GetCreateParent(),
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &hdfspb.MkdirsResponseProto{Result: proto.Bool(result.Bool)}, nil
+	return &hdfspb.MkdirsResponseProto{Result: &result.Bool}, nil
 }
 
 // delete answers false for a path that does not exist.
 func (n *NameNode) delete(ctx context.Context, c *rpc.Call, req *hdfspb.DeleteRequestProto) (*hdfspb.DeleteResponseProto, error) {
-	result, err := n.change(ctx, c, "Cannot delete "+req.GetSrc(), &namespace.Delete{Path: req.GetSrc(), Recursive: req.GetRecursive()})
+	result, err := n.change(ctx, c, "Cannot delete ", req.GetSrc(), &namespace.Delete{Path: req.GetSrc(), Recursive: req.GetRecursive()})
 	if err != nil {
 		return nil, err
 	}
-	return &hdfspb.DeleteResponseProto{Result: proto.Bool(result.Bool)}, nil
+	return &hdfspb.DeleteResponseProto{Result: &result.Bool}, nil
 }
 
 // rename is the old call, which the shell uses: false instead of most errors, and a move into a directory that is there.
 func (n *NameNode) rename(ctx context.Context, c *rpc.Call, req *hdfspb.RenameRequestProto) (*hdfspb.RenameResponseProto, error) {
-	result, err := n.change(ctx, c, "Cannot rename "+req.GetSrc(), &namespace.Rename{Src: req.GetSrc(), Dst: req.GetDst()})
+	result, err := n.change(ctx, c, "Cannot rename ", req.GetSrc(), &namespace.Rename{Src: req.GetSrc(), Dst: req.GetDst()})
 	if err != nil {
 		return nil, err
 	}
-	return &hdfspb.RenameResponseProto{Result: proto.Bool(result.Bool)}, nil
+	return &hdfspb.RenameResponseProto{Result: &result.Bool}, nil
 }
 
 func (n *NameNode) rename2(ctx context.Context, c *rpc.Call, req *hdfspb.Rename2RequestProto) (*hdfspb.Rename2ResponseProto, error) {
-	_, err := n.change(ctx, c, "Cannot rename "+req.GetSrc(), &namespace.Rename2{
+	_, err := n.change(ctx, c, "Cannot rename ", req.GetSrc(), &namespace.Rename2{
 		Src: req.GetSrc(), Dst: req.GetDst(), Overwrite: req.GetOverwriteDest(), ToTrash: req.GetMoveToTrash(),
 	})
 	return &hdfspb.Rename2ResponseProto{}, err
@@ -49,7 +48,7 @@ func (n *NameNode) rename2(ctx context.Context, c *rpc.Call, req *hdfspb.Rename2
 
 // concat moves the blocks of the sources to the end of the target and removes the sources.
 func (n *NameNode) concat(ctx context.Context, c *rpc.Call, req *hdfspb.ConcatRequestProto) (*hdfspb.ConcatResponseProto, error) {
-	_, err := n.change(ctx, c, "Cannot concat "+req.GetTrg(), &namespace.Concat{Target: req.GetTrg(), Sources: req.GetSrcs()})
+	_, err := n.change(ctx, c, "Cannot concat ", req.GetTrg(), &namespace.Concat{Target: req.GetTrg(), Sources: req.GetSrcs()})
 	return &hdfspb.ConcatResponseProto{}, err
 }
 
@@ -61,12 +60,12 @@ func (n *NameNode) truncate(ctx context.Context, c *rpc.Call, req *hdfspb.Trunca
 	}
 	path, holder := req.GetSrc(), req.GetClientName()
 	op := n.op(c, &namespace.Truncate{Path: path, Length: int64(length), Holder: holder})
-	result, err := n.openFile(ctx, c, "Cannot truncate for "+path, op, path, holder, "TRUNCATE_FILE")
+	result, err := n.openFile(ctx, c, "Cannot truncate for ", op, path, holder, "TRUNCATE_FILE")
 	if err != nil {
 		return nil, err
 	}
 	if !result.Bool && result.Block != nil {
 		n.startBlockRecovery(result.Block.BlockInfo)
 	}
-	return &hdfspb.TruncateResponseProto{Result: proto.Bool(result.Bool)}, nil
+	return &hdfspb.TruncateResponseProto{Result: &result.Bool}, nil
 }

@@ -77,7 +77,7 @@ func (n *NameNode) chooseTargets(plan *namespace.AddBlockPlan, req *hdfspb.AddBl
 // abandonBlock gives the last block back after a pipeline could not be set up; one that is gone already is fine.
 func (n *NameNode) abandonBlock(ctx context.Context, c *rpc.Call, req *hdfspb.AbandonBlockRequestProto) (*hdfspb.AbandonBlockResponseProto, error) {
 	block := blockFromWire(req.GetB())
-	_, err := n.change(ctx, c, "Cannot abandon block "+block.String()+" for file"+req.GetSrc(), &namespace.AbandonBlock{
+	_, err := n.change(ctx, c, "Cannot abandon block "+block.String()+" for file", req.GetSrc(), &namespace.AbandonBlock{
 		Path: req.GetSrc(), FileID: dfs.INodeID(req.GetFileId()), Holder: req.GetHolder(), Block: block,
 	})
 	return &hdfspb.AbandonBlockResponseProto{}, err
@@ -97,7 +97,7 @@ func (n *NameNode) complete(ctx context.Context, c *rpc.Call, req *hdfspb.Comple
 		if result.Err != nil {
 			return nil, result.Err
 		}
-		return &hdfspb.CompleteResponseProto{Result: proto.Bool(result.Bool)}, nil
+		return &hdfspb.CompleteResponseProto{Result: &result.Bool}, nil
 	}
 	f, err := n.ns.CheckLease(op.Caller, path, dfs.INodeID(req.GetFileId()), holder)
 	if err != nil {
@@ -111,7 +111,7 @@ func (n *NameNode) complete(ctx context.Context, c *rpc.Call, req *hdfspb.Comple
 	if err != nil {
 		return nil, err
 	}
-	return &hdfspb.CompleteResponseProto{Result: proto.Bool(result.Bool)}, nil
+	return &hdfspb.CompleteResponseProto{Result: &result.Bool}, nil
 }
 
 // finalBlocks are f's blocks as they will be once last, the writer's view of the last one, is committed. Without it the
@@ -155,7 +155,7 @@ func (n *NameNode) waitReplicated(ctx context.Context, list []dfs.Block) bool {
 
 // fsync records the length of the block that is being written, where the client tells it.
 func (n *NameNode) fsync(ctx context.Context, c *rpc.Call, req *hdfspb.FsyncRequestProto) (*hdfspb.FsyncResponseProto, error) {
-	_, err := n.change(ctx, c, "Cannot fsync file "+req.GetSrc(), &namespace.Fsync{
+	_, err := n.change(ctx, c, "Cannot fsync file ", req.GetSrc(), &namespace.Fsync{
 		Path: req.GetSrc(), FileID: dfs.INodeID(req.GetFileId()), Holder: req.GetClient(), LastLen: req.GetLastBlockLength(),
 	})
 	return &hdfspb.FsyncResponseProto{}, err

@@ -25,7 +25,7 @@ import (
 // fake is an HDFS just good enough to hold the client against: namenodes nn1.. with one namespace between them, and
 // datanodes dn1.. on an in-memory network. The client's host is "client".
 type fake struct {
-	t     *testing.T
+	t     testing.TB
 	net   *memnet.Network
 	addrs []string
 	dns   []*fakeDN
@@ -68,7 +68,7 @@ type fakeBlock struct {
 }
 
 // newFake starts a fake. Everything is down again when the test is over.
-func newFake(t *testing.T, namenodes, datanodes int) *fake {
+func newFake(t testing.TB, namenodes, datanodes int) *fake {
 	f := &fake{
 		t:       t,
 		net:     memnet.New(memnet.Options{OwnIPs: true}),
@@ -98,7 +98,9 @@ func newFake(t *testing.T, namenodes, datanodes int) *fake {
 // client makes a client of the fake, closed with the test.
 func (f *fake) client(o Options) *Client {
 	o.Addrs = f.addrs
-	o.Dial = f.net.Host("client").Dial
+	if o.Dial == nil {
+		o.Dial = f.net.Host("client").Dial
+	}
 	if o.User == "" {
 		o.User = "alice"
 	}

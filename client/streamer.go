@@ -124,6 +124,9 @@ func (s *streamer) run() {
 	if s.w.ctx.Err() != nil && s.err != nil {
 		s.err = cause(s.w.ctx)
 	}
+	if s.err != nil {
+		s.w.c.leases.remove(s.w) // nobody may ever call Close
+	}
 }
 
 func (s *streamer) loop() error {

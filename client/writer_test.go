@@ -364,6 +364,24 @@ func TestContextEndsAWriter(t *testing.T) {
 
 const memnetAny = "*"
 
+func TestForgottenWriterLosesItsLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(t, 1, 3)
+		c := f.client(Options{})
+		ctx, cancel := context.WithCancel(t.Context())
+		w, err := c.Create(ctx, "/f")
+		require.NoError(t, err)
+		time.Sleep(time.Minute)
+		require.NotZero(t, f.renewals(w.holder))
+		cancel()
+		synctest.Wait()
+		before := f.renewals(w.holder)
+		time.Sleep(10 * time.Minute)
+		require.Equal(t, before, f.renewals(w.holder))
+		require.Empty(t, c.leases.writers())
+	})
+}
+
 func TestClientCloseAbortsWriters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(t, 1, 3)

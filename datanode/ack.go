@@ -18,13 +18,14 @@ type ack struct {
 }
 
 // maxUnacked bounds the packets that wait for the next node's ack; the writer is held up then. Java sends 80 ahead.
-const maxUnacked = 1024
+const maxUnacked = 128
 
 // acker sends the acks of one write, in order. Without a next node it works in the receiver's goroutine; with one, in
 // its own, which waits for that node's acks.
 type acker struct {
 	x    *write
 	lost atomic.Bool // the next node is
+	quit atomic.Bool // the receiver has given up: nothing more is acked
 
 	queue chan ack   // nil without a next node
 	done  chan error // the goroutine's result, of capacity one
@@ -96,6 +97,7 @@ func (a *acker) abandon() {
 		return
 	default:
 	}
+	a.quit.Store(true)
 	close(a.queue)
 	a.lose()
 	<-a.done
@@ -105,7 +107,7 @@ func (a *acker) abandon() {
 func (a *acker) relay() error {
 	for k := range a.queue {
 		a.own.Reset(k.seqno)
-		if err := a.downstream(k); err != nil {
+		if err := a.downstream(k); err != nil || a.quit.Load() {
 			return err
 		}
 		if err := a.reply(k, len(a.queue) == 0 || a.x.mirror.r.Buffered() == 0); err != nil {
@@ -134,6 +136,9 @@ func (a *acker) downstream(k ack) error {
 	}
 	if err == nil && a.down.Len() == 0 {
 		err = fmt.Errorf("the ack of packet %d carries no reply", k.seqno)
+	}
+	if err != nil && a.quit.Load() {
+		return nil
 	}
 	if err != nil {
 		a.x.d.log.Info("datanode: lost the next node of a pipeline", "block", a.x.block, "next", a.x.mirror.addr(), "err", err)

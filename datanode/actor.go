@@ -136,9 +136,14 @@ func (a *actor) refuse(end any, err error) {
 	}
 }
 
-// final tells the answers after which a namenode is not asked again.
+// final tells the errors after which a namenode is not asked again.
 func final(err error) bool {
-	return errors.Is(err, dfs.ClassUnregisteredNode) || errors.Is(err, dfs.ClassDisallowedDatanode) || errors.Is(err, dfs.ClassIncorrectVersion)
+	for _, e := range []error{dfs.ClassUnregisteredNode, dfs.ClassDisallowedDatanode, dfs.ClassIncorrectVersion, volume.ErrWrongPool} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
 }
 
 // register learns which file system the namenode serves, and registers.

@@ -35,6 +35,8 @@ type Options struct {
 	WriteTimeout        time.Duration // 480 s: of the data protocol
 	KeepAlive           time.Duration // 4 s: how long a connection may wait for its next operation
 
+	MaxXceivers int // 4096: connections of the data protocol at a time, more are closed
+
 	Logger       *slog.Logger // nil: discard
 	RPCHook      rpc.Hook     // sees the calls to this datanode
 	TransferHook TransferHook // sees operations, packets and acks
@@ -87,6 +89,9 @@ func (o *Options) check() error {
 		if *d.v == 0 {
 			*d.v = d.def
 		}
+	}
+	if o.MaxXceivers == 0 {
+		o.MaxXceivers = 4096
 	}
 	if o.Dial == nil {
 		o.Dial = dfs.NetDial

@@ -3,7 +3,6 @@ package datanode
 import (
 	"bufio"
 	"context"
-	"io"
 	"net"
 	"time"
 
@@ -121,12 +120,6 @@ func (p *peer) linger() {
 func (p *peer) closeWrite() bool {
 	c, ok := p.Conn.(interface{ CloseWrite() error })
 	return ok && c.CloseWrite() == nil
-}
-
-// readsFrom gives the way to hand the connection a file, nil where there is none.
-func (p *peer) readsFrom() io.ReaderFrom {
-	rf, _ := p.Conn.(io.ReaderFrom)
-	return rf
 }
 
 func (p *peer) addr() string { return p.RemoteAddr().String() }

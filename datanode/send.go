@@ -10,7 +10,7 @@ import (
 )
 
 // packetData is how much data a packet holds that is sent to a reader.
-const packetData = 64 << 10
+const packetData = 128 << 10
 
 // sender sends a range of a replica as packets.
 type sender struct {

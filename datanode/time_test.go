@@ -105,6 +105,11 @@ func TestStalledMirror(t *testing.T) {
 			w.acked(w.send(0, data[:512]))
 			w.send(512, data[512:1024])
 			begin := time.Now()
+			for range 2 { // a living client sends these
+				time.Sleep(30 * time.Second)
+				_, err := w.Write(transfer.AppendHeartbeat(nil))
+				require.NoError(t, err)
+			}
 			a := w.ack()
 			got, s := a.Bad()
 			require.Equal(t, bad, got)

@@ -53,9 +53,13 @@ func (d *DataNode) wait(t time.Duration) bool {
 
 // serve carries out the operations of one connection, one after the other.
 func (d *DataNode) serve(p *peer) {
-	d.count.xceivers.Add(1)
+	n := d.count.xceivers.Add(1)
 	defer d.count.xceivers.Add(-1)
 	defer p.release()
+	if n > int64(d.opt.MaxXceivers) {
+		d.log.Warn("datanode: too many connections", "peer", p.addr(), "limit", d.opt.MaxXceivers)
+		return
+	}
 	for {
 		op, err := transfer.ReadOp(p.r)
 		if err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/minidfs/go-minidfs/internal/dfs"
 )
 
-// Finalize ends the writing: the replica becomes FINALIZED. The writer still has to be closed.
+// Finalize ends the writing: the replica becomes FINALIZED. Where that fails the writer still has to be closed.
 func (w *Writer) Finalize() (dfs.Block, error) {
 	s, r := w.set, w.r
 	if w.failed {
@@ -26,9 +26,20 @@ func (w *Writer) Finalize() (dfs.Block, error) {
 		return dfs.Block{}, err
 	}
 	err := s.finalize(r)
-	b := r.block()
-	s.release(r)
-	return b, err
+	return w.handOver(err)
+}
+
+// handOver ends the claim of own, and where the replica is done the writer with it: others need not wait for Close.
+func (w *Writer) handOver(err error) (dfs.Block, error) {
+	s, r := w.set, w.r
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err == nil {
+		w.closed, r.writer = true, nil
+		close(w.done)
+	}
+	s.releaseLocked(r)
+	return r.block(), err
 }
 
 // own claims the writer's own replica.
@@ -58,12 +69,10 @@ func (w *Writer) ToRBW() (dfs.Block, error) {
 		return dfs.Block{}, err
 	}
 	err := s.move(r, dfs.ReplicaRBW, r.gs)
-	b := r.block()
 	s.mu.Lock()
 	r.acked = r.len
-	s.releaseLocked(r)
 	s.mu.Unlock()
-	return b, err
+	return w.handOver(err)
 }
 
 // finalize makes a claimed replica FINALIZED.

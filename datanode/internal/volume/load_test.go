@@ -183,9 +183,9 @@ func TestWrongPool(t *testing.T) {
 		err  string
 	}{
 		{"cluster", Pool{ID: testPool.ID, ClusterID: "other", NamespaceID: 7},
-			"Incompatible clusterIDs in /data: namenode clusterID = other; datanode clusterID = CID-test (IOException)"},
+			"volume: the volumes belong to another file system: Incompatible clusterIDs in /data: namenode clusterID = other; datanode clusterID = CID-test (IOException)"},
 		{"namespace", Pool{ID: testPool.ID, ClusterID: "CID-test", NamespaceID: 8},
-			"Incompatible namespaceIDs in /data: namenode namespaceID = 8; datanode namespaceID = 7 (IOException)"},
+			"volume: the volumes belong to another file system: Incompatible namespaceIDs in /data: namenode namespaceID = 8; datanode namespaceID = 7 (IOException)"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s := openOne(t, memory())

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"time"
 
 	"github.com/spf13/afero"
@@ -138,8 +137,11 @@ func (s *Set) VisibleLength(b dfs.Block) (int64, error) {
 		return 0, err
 	}
 	r := s.lookupLocked(b.ID)
-	if r == nil || r.gs < b.GenStamp {
+	switch {
+	case r == nil:
 		return 0, dfs.Errorf(dfs.ClassReplicaNotFound, "Replica not found for %s", b)
+	case r.gs < b.GenStamp:
+		return 0, dfs.Errorf(dfs.ClassIO, "replica.getGenerationStamp() < block.getGenerationStamp(), block=%s, replica=%s", b, r)
 	}
 	return r.visible(), nil
 }
@@ -231,19 +233,6 @@ func (r *Reader) Sums(p []byte, off int64, n int) ([]byte, error) {
 		err = fmt.Errorf("volume: %s is too short for %d bytes: %w", r.meta.Name(), r.Block.Len, ErrBadMeta)
 	}
 	return p, err
-}
-
-// File gives the file behind the data where there is one, for the operating system to send: nil otherwise.
-func (r *Reader) File() *os.File {
-	switch f := r.data.(type) {
-	case *os.File:
-		return f
-	case interface{ OSFile() (*os.File, bool) }:
-		if of, ok := f.OSFile(); ok {
-			return of
-		}
-	}
-	return nil
 }
 
 // Close closes the files.

@@ -40,6 +40,8 @@ func TestOpenRefusals(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, int64(3), n)
 	_, err = s.VisibleLength(block(1, 1006, 0))
+	require.EqualError(t, err, "replica.getGenerationStamp() < block.getGenerationStamp(), block=blk_1073741825_1006, replica=blk_1073741825_1005 (FINALIZED, 3 bytes) (IOException)")
+	_, err = s.VisibleLength(block(9, 1, 0))
 	require.ErrorIs(t, err, dfs.ClassReplicaNotFound)
 }
 

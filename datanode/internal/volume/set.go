@@ -133,7 +133,7 @@ func (s *Set) Join(p Pool) error {
 	s.mu.Unlock()
 	if joined {
 		if have != p {
-			return dfs.Errorf(dfs.ClassIO, "Inconsistent namespace information: the namenode has %+v; the datanode has %+v", p, have)
+			return wrongPool("Inconsistent namespace information: the namenode has %+v; the datanode has %+v", p, have)
 		}
 		return nil
 	}

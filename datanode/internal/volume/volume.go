@@ -194,8 +194,7 @@ func (v *Volume) join(uuid string, p Pool) error {
 	case err != nil:
 		return err
 	case have["clusterID"] != p.ClusterID:
-		return dfs.Errorf(dfs.ClassIO, "Incompatible clusterIDs in %s: namenode clusterID = %s; datanode clusterID = %s",
-			v.cfg.Dir, p.ClusterID, have["clusterID"])
+		return wrongPool("Incompatible clusterIDs in %s: namenode clusterID = %s; datanode clusterID = %s", v.cfg.Dir, p.ClusterID, have["clusterID"])
 	}
 	v.layout = newLayout(v.cfg.Dir, p.ID)
 	return v.joinPool(p)
@@ -213,13 +212,12 @@ func (v *Volume) joinPool(p Pool) error {
 			return fmt.Errorf("volume: %s: %w", name, err)
 		}
 		if uint32(ns) != p.NamespaceID {
-			return dfs.Errorf(dfs.ClassIO, "Incompatible namespaceIDs in %s: namenode namespaceID = %d; datanode namespaceID = %d",
-				v.cfg.Dir, p.NamespaceID, ns)
+			return wrongPool("Incompatible namespaceIDs in %s: namenode namespaceID = %d; datanode namespaceID = %d", v.cfg.Dir, p.NamespaceID, ns)
 		}
 		if ctime, err := have.uint("cTime", 64); err != nil {
 			return fmt.Errorf("volume: %s: %w", name, err)
 		} else if ctime > p.CTime {
-			return dfs.Errorf(dfs.ClassIO, "Datanode state: CTime = %d is newer than the namespace state: CTime = %d", ctime, p.CTime)
+			return wrongPool("Datanode state: CTime = %d is newer than the namespace state: CTime = %d", ctime, p.CTime)
 		}
 	}
 	for _, dir := range []string{v.layout.finalized, v.layout.rbw, v.layout.tmp} {
@@ -238,6 +236,13 @@ func (v *Volume) joinPool(p Pool) error {
 		return fmt.Errorf("volume: cannot write %s: %w", name, err)
 	}
 	return nil
+}
+
+// ErrWrongPool is in the chain of the error when a volume belongs to another file system than the namenode's.
+var ErrWrongPool = errors.New("the volumes belong to another file system")
+
+func wrongPool(format string, args ...any) error {
+	return fmt.Errorf("volume: %w: %w", ErrWrongPool, dfs.Errorf(dfs.ClassIO, format, args...))
 }
 
 // newUUID makes a random (version 4) UUID.

@@ -20,10 +20,12 @@ func (n *Namespace) Apply(batch []*Op) []Result {
 	}
 	for i, op := range batch {
 		n.nextWave(p)
+		before := p.c
 		p.plan(op)
 		if len(n.wave.steps) > 0 && (p.again || (p.change && p.step.kind == stepWide)) {
 			n.flush()
 			n.nextWave(p)
+			p.c = before
 			p.plan(op)
 		}
 		results[i] = p.res
@@ -181,6 +183,9 @@ func (w *wave) add(p *planner, res *Result) {
 	case stepLink, stepUnlink:
 		p.seen.mark(w.number, hashName(s.dir.id, s.node.name))
 		s.node.wave = w.number
+		if s.old != nil {
+			s.old.wave = w.number
+		}
 		w.links++
 	case stepContent:
 		s.node.wave = w.number

@@ -221,7 +221,7 @@ func (s *session) child(in *inode, name string) *inode {
 		c := in.dir.child(name)
 		if c == nil {
 			s.missed(in, name)
-		} else if c.wave == s.wave && s.wave != 0 {
+		} else if s.inWave(c) {
 			s.again = true
 		}
 		return c
@@ -231,6 +231,9 @@ func (s *session) child(in *inode, name string) *inode {
 	s.n.lock.unreadDir(in.id)
 	return c
 }
+
+// inWave reports whether the wave that is not executed yet changes the inode.
+func (s *session) inWave(in *inode) bool { return s.wave != 0 && in.wave == s.wave }
 
 // unreserve turns a path under /.reserved into the plain one: /.reserved/.inodes/ID/... goes by inode,
 // /.reserved/raw/... is for superusers.
@@ -276,7 +279,7 @@ func cutDir(path, dir string) (string, bool) {
 func (s *session) byID(id dfs.INodeID) *inode {
 	if !s.locked {
 		in := s.n.inodes[id]
-		if id > s.settledINode || (in != nil && in.wave == s.wave && s.wave != 0) {
+		if id > s.settledINode || in != nil && s.inWave(in) {
 			s.again = true
 		}
 		return in

@@ -91,7 +91,7 @@ func (s *session) block(id dfs.BlockID) (BlockInfo, bool) {
 	if s.locked {
 		s.n.lock.readIndex()
 		defer s.n.lock.unreadIndex()
-	} else if id > s.settledBlock {
+	} else if in := s.n.inodes[s.n.blocks[id]]; id > s.settledBlock || in != nil && s.inWave(in) {
 		s.again = true
 	}
 	return s.n.block(id)

@@ -133,7 +133,7 @@ func (n *Namespace) heldVersion(id dfs.INodeID, h heldIn) *inode {
 	return cur
 }
 
-// checkNoSnapshots refuses to take away a tree in which some directory has snapshots.
+// checkNoSnapshots refuses to take away a tree in which some directory has snapshots; it names the first one.
 func (p *planner) checkNoSnapshots(in *inode) error {
 	if !in.isDir() {
 		return nil
@@ -142,14 +142,21 @@ func (p *planner) checkNoSnapshots(in *inode) error {
 		p.n.lock.readIndex()
 		defer p.n.lock.unreadIndex()
 	}
+	first := ""
 	for id := range p.n.snapDirs {
-		d := p.n.inodes[id]
-		if len(d.snaps().list) > 0 && p.n.below(d, in) {
-			path := p.n.path(d)
-			return dfs.Errorf(dfs.ClassSnapshot, "The directory %s cannot be deleted since %s is snapshottable and already has snapshots", path, path)
+		if d := p.n.inodes[id]; len(d.snaps().list) > 0 && p.n.below(d, in) {
+			// The first in the order of a walk, in which "/" comes before every other character.
+			path := strings.ReplaceAll(p.n.path(d), "/", "\x00")
+			if first == "" || path < first {
+				first = path
+			}
 		}
 	}
-	return nil
+	if first == "" {
+		return nil
+	}
+	first = strings.ReplaceAll(first, "\x00", "/")
+	return snapshotError("The directory %s cannot be deleted since %s is snapshottable and already has snapshots", first, first)
 }
 
 // below reports whether an inode of the present state is top or in the tree below it.

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -86,7 +87,7 @@ func (f *aferoFile) Read(p []byte) (int, error) {
 	}
 	n, err := r.Read(p)
 	f.pos += int64(n)
-	if err != io.EOF {
+	if !errors.Is(err, io.EOF) {
 		err = f.fail("read", err)
 	}
 	return n, err
@@ -98,7 +99,7 @@ func (f *aferoFile) ReadAt(p []byte, off int64) (int, error) {
 		return 0, err
 	}
 	n, err := r.ReadAt(p, off)
-	if err != io.EOF {
+	if !errors.Is(err, io.EOF) {
 		err = f.fail("read", err)
 	}
 	return n, err

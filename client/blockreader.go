@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -122,7 +123,7 @@ func (r *blockReader) next() error {
 		}
 		p, err := r.pkts.Next()
 		if err != nil {
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				err = io.ErrUnexpectedEOF
 			}
 			return fmt.Errorf("at offset %d of the block: %w", r.pos, err)
@@ -169,7 +170,7 @@ func (r *blockReader) read(p []byte) (int, error) {
 func (r *blockReader) writeTo(w io.Writer) (n int64, wrote bool, err error) {
 	for {
 		if err := r.next(); err != nil {
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				err = nil
 			}
 			return n, false, err

@@ -3,6 +3,7 @@ package client
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"strconv"
@@ -58,7 +59,7 @@ func (c *Client) dial(ctx context.Context, d *hdfspb.DatanodeInfoProto) (*dataCo
 	defer cancel()
 	conn, err := c.opt.Dial(dialCtx, "tcp", addr)
 	if err != nil {
-		if ctx.Err() == nil && context.Cause(dialCtx) == late {
+		if ctx.Err() == nil && errors.Is(context.Cause(dialCtx), late) {
 			err = late
 		}
 		return nil, err

@@ -225,7 +225,7 @@ func (d *fakeDN) write(c net.Conn, r *bufio.Reader, req *hdfspb.OpWriteBlockProt
 		defer mirror.Close()
 		back = bufio.NewReader(mirror)
 		var resp hdfspb.BlockOpResponseProto
-		if err := transfer.WriteOp(mirror, transfer.OpWriteBlock, next); err == nil {
+		if err = transfer.WriteOp(mirror, transfer.OpWriteBlock, next); err == nil {
 			err = transfer.ReadMessage(back, &resp)
 		}
 		if err != nil || resp.GetStatus() != hdfspb.Status_SUCCESS {

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
@@ -346,17 +345,6 @@ func (f *fake) rename2(r *hdfspb.Rename2RequestProto) (*hdfspb.Rename2ResponsePr
 	delete(f.files, r.GetSrc())
 	f.files[r.GetDst()] = n
 	return nil, nil
-}
-
-// waitFor waits, in fake time, until ok holds.
-func waitFor(t *testing.T, ok func() bool) {
-	for range 1000 {
-		if ok() {
-			return
-		}
-		time.Sleep(time.Millisecond)
-	}
-	require.Fail(t, "it never happened")
 }
 
 func hostPort(addr string) (string, uint32) {

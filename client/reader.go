@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -169,7 +170,7 @@ func (r *Reader) moved(n int64) {
 func (r *Reader) lost(err error) error {
 	s := r.stream
 	r.stream = nil
-	if s == nil || err == nil || err == io.EOF {
+	if s == nil || err == nil || errors.Is(err, io.EOF) {
 		return nil
 	}
 	if r.ctx.Err() != nil {

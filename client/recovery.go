@@ -174,7 +174,7 @@ func (s *streamer) without(f *fault, restarts time.Time) error {
 	d := p.drop(f.node)
 	s.exclude(d, f.err)
 	if len(p.nodes) == 0 {
-		return fmt.Errorf("All datanodes %s of block %v are bad, nothing is left to write to: %w", all, newExtendedBlock(p.block).Block, f.err)
+		return fmt.Errorf("all datanodes %s of block %v are bad, nothing is left to write to: %w", all, newExtendedBlock(p.block).Block, f.err)
 	}
 	s.w.c.log.Warn("client: a pipeline is rebuilt", "path", s.w.path, "block", newExtendedBlock(p.block), "without", nodeName(d), "left", p.names())
 	return nil

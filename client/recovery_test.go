@@ -108,7 +108,7 @@ func TestSilentNodesOneAfterTheOther(t *testing.T) {
 		}
 		start := time.Now()
 		err := c.WriteFile(t.Context(), "/f", make([]byte, 1<<20))
-		require.ErrorContains(t, err, "All datanodes ["+f.dns[2].addr+"] of block blk_")
+		require.ErrorContains(t, err, "all datanodes ["+f.dns[2].addr+"] of block blk_")
 		require.ErrorContains(t, err, "are bad, nothing is left to write to: no ack of the pipeline's first datanode: ")
 		require.Less(t, time.Since(start), 80*time.Second)
 	})

@@ -68,6 +68,15 @@ func TestIdleWriter(t *testing.T) {
 	})
 }
 
+// stayAlive sends heartbeat packets, one every thirty seconds, as a client does while it waits.
+func (w *testWriter) stayAlive(n int) {
+	for range n {
+		time.Sleep(30 * time.Second)
+		_, err := w.Write(transfer.AppendHeartbeat(nil))
+		require.NoError(w.t, err)
+	}
+}
+
 // TestSilentWriter stops sending, its socket open: the datanode gives it up in time.
 func TestSilentWriter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -105,11 +114,7 @@ func TestStalledMirror(t *testing.T) {
 			w.acked(w.send(0, data[:512]))
 			w.send(512, data[512:1024])
 			begin := time.Now()
-			for range 2 { // a living client sends these
-				time.Sleep(30 * time.Second)
-				_, err := w.Write(transfer.AppendHeartbeat(nil))
-				require.NoError(t, err)
-			}
+			w.stayAlive(2)
 			a := w.ack()
 			got, s := a.Bad()
 			require.Equal(t, bad, got)
@@ -241,6 +246,7 @@ func TestPartition(t *testing.T) {
 		w.acked(w.send(0, random(512)))
 		c.net.Partition([]string{"dn1"}, []string{"dn2"})
 		w.send(0, random(700))
+		w.stayAlive(2)
 		a := w.ack()
 		bad, _ := a.Bad()
 		require.Equal(t, 1, bad)

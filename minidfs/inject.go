@@ -183,6 +183,7 @@ func (f *faults) call(node string) namenode.Hook {
 			if i.fault.Method != c.Method || !i.fault.on(node, c.User) || !i.hit() {
 				continue
 			}
+			c.Yield() // the fault may wait
 			if i.fault.Answer {
 				late = append(late, i)
 			} else if err := i.do(ctx, namenode.ErrDrop); err != nil {

@@ -3,13 +3,13 @@ package namenode
 import (
 	"context"
 	"errors"
-	"google.golang.org/protobuf/proto"
 	"time"
 
 	"github.com/minidfs/go-minidfs/internal/dfs"
 	"github.com/minidfs/go-minidfs/internal/rpc"
 	"github.com/minidfs/go-minidfs/namenode/internal/editlog"
 	"github.com/minidfs/go-minidfs/namenode/internal/namespace"
+	"google.golang.org/protobuf/proto"
 )
 
 // caller is who stands behind a call.
@@ -66,13 +66,19 @@ func (n *NameNode) edit(ctx context.Context, op *namespace.Op) (*namespace.Resul
 	return result, result.Err
 }
 
-// intercept stands before every call: the cluster's hook, and the end of service after the journal has failed.
-func (n *NameNode) intercept(ctx context.Context, c *rpc.Call, next rpc.Next) (proto.Message, error) {
-	if n.failed.Load() {
+// intercept stands before every call: the cluster's hook, and the end of service once the journal has failed. Nobody
+// knows what has become of the edits that waited then, so they are not answered either.
+func (n *NameNode) intercept(ctx context.Context, c *rpc.Call, next rpc.Next) (answer proto.Message, err error) {
+	switch {
+	case n.failed.Load():
+		return nil, rpc.ErrDrop
+	case n.o.Hook != nil:
+		answer, err = n.o.Hook(ctx, c, next)
+	default:
+		answer, err = next(ctx)
+	}
+	if errors.Is(err, editlog.ErrFailed) {
 		return nil, rpc.ErrDrop
 	}
-	if n.o.Hook != nil {
-		return n.o.Hook(ctx, c, next)
-	}
-	return next(ctx)
+	return answer, err
 }

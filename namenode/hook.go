@@ -7,7 +7,7 @@ import (
 )
 
 // What Options.Hook is made of. A Hook sees each call before its handler, which next runs; it may answer something else,
-// sooner, later, or after as long as it likes.
+// sooner, later, or after as long as it likes; before it waits it calls Call.Yield.
 type (
 	Hook   = rpc.Hook
 	Call   = rpc.Call

@@ -31,8 +31,9 @@ type Call struct {
 	reading bool // this goroutine still has the reading of conn
 }
 
-// Yield lets a Quick method wait: other calls of the connection are read from now on. It is cheap, may be called again,
-// and does nothing for other methods. Only the method's own goroutine may call it.
+// Yield lets a Quick method, or a hook before it, wait: other calls of the connection are read from now on, and its end
+// is noticed. It is cheap, may be called again, and does nothing for other methods. Only the goroutine that was given
+// the call may call it.
 func (c *Call) Yield() {
 	if c.reading {
 		c.reading = false
@@ -47,8 +48,8 @@ type Next func(ctx context.Context) (proto.Message, error)
 func (c *Call) next(ctx context.Context) (proto.Message, error) { return c.method.run(ctx, c) }
 
 // Hook sees each call before its method and decides about the answer: it returns what next returns, or something else,
-// sooner, later, or after as long as it likes. ErrDrop cuts the connection. Calls of protocols and methods that do not
-// exist are refused before the hook.
+// sooner, later, or after as long as it likes; before it waits for anything it calls Call.Yield. ErrDrop cuts the
+// connection. Calls of protocols and methods that do not exist are refused before the hook.
 type Hook func(ctx context.Context, c *Call, next Next) (proto.Message, error)
 
 // ErrDrop, returned by a hook or a method, cuts the connection instead of answering.

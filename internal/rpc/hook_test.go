@@ -40,6 +40,7 @@ func TestHook(t *testing.T) {
 			require.Equal(t, int32(1), runs)
 		}},
 		{"delay", func(ctx context.Context, c *Call, next Next) (proto.Message, error) {
+			c.Yield()
 			time.Sleep(3 * time.Second)
 			return next(ctx)
 		}, func(t *testing.T, path string, err error, took time.Duration, runs int32) {
@@ -47,6 +48,7 @@ func TestHook(t *testing.T) {
 			require.Equal(t, 3*time.Second, took)
 		}},
 		{"hold", func(ctx context.Context, c *Call, next Next) (proto.Message, error) {
+			c.Yield()
 			<-ctx.Done()
 			return nil, ctx.Err()
 		}, func(t *testing.T, path string, err error, took time.Duration, runs int32) {

@@ -13,7 +13,7 @@ import (
 // always that of a quick method that did not yield, else only when reading had stopped for lack of room.
 func (c *serverConn) run(call *Call) (reading bool) {
 	call.reading = c.admit(call.size)
-	if !call.method.quick || c.srv.hook != nil || c.in.Buffered() > 0 { // more calls are there: share the work
+	if !call.method.quick || c.in.Buffered() > 0 { // more calls are there: share the work
 		call.Yield()
 	}
 	c.answer(call)

@@ -79,7 +79,7 @@ func start(ctx context.Context, o Options) (*DataNode, error) {
 		peers: make(map[net.Conn]struct{}),
 	}
 	cfg := volume.Options{
-		UUID: o.UUID, Rand: rng, Logger: o.Logger, SyncOnClose: o.SyncOnClose,
+		UUID: o.UUID, Rand: rng, Logger: o.Logger, SyncOnClose: o.SyncOnClose, Tolerated: o.FailedVolumesTolerated,
 		Deleted: d.replicaDeleted, Failed: d.volumeFailed,
 	}
 	for _, v := range o.Volumes {

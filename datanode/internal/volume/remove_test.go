@@ -81,6 +81,34 @@ func TestVolumeFails(t *testing.T) {
 	require.Error(t, s.Remove(storage))
 }
 
+// TestStartWithoutAVolume opens a set of which one volume cannot be used, and one cannot be loaded.
+func TestStartWithoutAVolume(t *testing.T) {
+	s, fss, _ := failing(t, 3)
+	for i := range dfs.BlockID(3) {
+		put(t, s, block(i, 1001, 10), random(10))
+	}
+	var o Options
+	for _, v := range s.Volumes() {
+		o.Volumes = append(o.Volumes, v.cfg)
+	}
+	s.Kill()
+	fss[0].SetReadOnly(true)
+	fss[0].Inject(faultfs.Rule{Err: syscall.EIO})
+	fss[1].Inject(faultfs.Rule{Kinds: faultfs.List, Err: syscall.EIO})
+	_, err := Open(o)
+	require.EqualError(t, err, "volume: cannot use /0: mkdir /0/current: input/output error")
+	o.Tolerated = 1
+	again, err := Open(o)
+	require.NoError(t, err)
+	require.ErrorContains(t, again.Join(testPool), "volume: cannot load /1")
+	o.Tolerated = -1
+	again = openSet(t, o)
+	require.Len(t, again.Volumes(), 1)
+	require.Len(t, again.Failures(), 2)
+	require.Len(t, again.Replicas(), 1)
+	require.Equal(t, s.UUID(), again.UUID())
+}
+
 // TestPassingError keeps a volume where only one operation has failed.
 func TestPassingError(t *testing.T) {
 	s, fss, failed := failing(t, 1)

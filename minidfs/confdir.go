@@ -2,10 +2,14 @@ package minidfs
 
 import (
 	"encoding/xml"
+	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 )
 
 // property is one entry of a Hadoop site file.
@@ -42,4 +46,42 @@ func (c *Cluster) WriteConf(dir string) error {
 		return err
 	}
 	return writeSite(filepath.Join(dir, "hdfs-site.xml"), hdfs)
+}
+
+// ConfDir is a folder with core-site.xml and hdfs-site.xml for other clients, removed by Close.
+func (c *Cluster) ConfDir() (string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.closed:
+		return "", fmt.Errorf("minidfs: ConfDir: %w", ErrClosed)
+	case c.confDir != "":
+		return c.confDir, nil
+	}
+	dir, err := os.MkdirTemp("", "minidfs-conf-")
+	if err != nil {
+		return "", err
+	}
+	if err := c.WriteConf(dir); err != nil {
+		return "", errors.Join(err, os.RemoveAll(dir))
+	}
+	c.confDir = dir
+	return dir, nil
+}
+
+// siteProperties are the contents of core-site.xml and hdfs-site.xml: where the cluster is, and the keys that were set.
+func (c *Cluster) siteProperties() (core, hdfs map[string]string) {
+	core = map[string]string{"fs.defaultFS": c.URI()}
+	hdfs = map[string]string{
+		"dfs.client.use.datanode.hostname": "false",
+		"dfs.replication":                  strconv.Itoa(int(c.conf.replication())),
+	}
+	for name, value := range c.conf.settings.given {
+		if strings.HasPrefix(name, "dfs.") {
+			hdfs[name] = value
+		} else {
+			core[name] = value
+		}
+	}
+	return core, hdfs
 }

@@ -3,15 +3,20 @@ package minidfs
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+
+	"github.com/spf13/afero"
 
 	"github.com/minidfs/go-minidfs/internal/faultfs"
-	"github.com/spf13/afero"
 )
 
-// marker names the file by which a folder is known as a cluster's.
-const marker = "minidfs-cluster"
+const (
+	marker       = "minidfs-cluster" // the file by which a folder is known as a cluster's
+	markerFormat = "minidfs cluster, format 1\n"
+)
 
 // dirs is where a cluster's disks are: in memory, or below one folder of the real file system.
 type dirs struct {
@@ -32,7 +37,15 @@ func openDirs(c *config) (*dirs, error) {
 		}
 		d.root = root
 	case c.dir != "":
-		if err := claim(c.dir); err != nil {
+		root, err := filepath.Abs(c.dir)
+		if err != nil {
+			return nil, fmt.Errorf("minidfs: %w", err)
+		}
+		d.root = root
+		if err := claim(root); err != nil {
+			return nil, err
+		}
+		if err := fits(root, c); err != nil {
 			return nil, err
 		}
 	}
@@ -42,20 +55,56 @@ func openDirs(c *config) (*dirs, error) {
 // claim marks an empty folder as a cluster's; one that is marked already is fine.
 func claim(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("minidfs: no folder for the cluster: %w", err)
+	}
+	path := filepath.Join(dir, marker)
+	text, err := os.ReadFile(path)
+	switch {
+	case err == nil && string(text) == markerFormat:
+		return nil
+	case err == nil:
+		return fmt.Errorf("minidfs: %s is of an unknown format: it begins with %.40q, %.40q is known; it needs another version of minidfs", path, text, markerFormat)
+	case !errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("minidfs: %w", err)
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return fmt.Errorf("minidfs: %w", err)
 	}
-	path := filepath.Join(dir, marker)
-	if _, err := os.Stat(path); err == nil {
-		return nil
+	for _, e := range entries {
+		if e.Name() != marker+".tmp" { // of a start that was killed
+			return fmt.Errorf("minidfs: %s is not a minidfs folder and not empty (it has %s): give an empty or a new one", dir, e.Name())
+		}
 	}
-	if len(entries) > 0 {
-		return fmt.Errorf("minidfs: %s is not a minidfs folder and not empty (it has %s): give an empty or a new one", dir, entries[0].Name())
+	if err := os.WriteFile(path+".tmp", []byte(markerFormat), 0o644); err != nil {
+		return fmt.Errorf("minidfs: %w", err)
 	}
-	return os.WriteFile(path, []byte("data of a minidfs cluster\n"), 0o644)
+	if err := os.Rename(path+".tmp", path); err != nil {
+		return fmt.Errorf("minidfs: %w", err)
+	}
+	return nil
+}
+
+// fits refuses to leave out datanodes or volumes that have data in the folder: their blocks would be missing.
+func fits(dir string, c *config) error {
+	for _, beyond := range []struct {
+		glob, option string
+		have         int
+	}{{"dn*", "DataNodes", c.dataNodes}, {"dn*/data*", "Volumes", c.volumes}} {
+		paths, err := filepath.Glob(filepath.Join(dir, filepath.FromSlash(beyond.glob)))
+		if err != nil {
+			return fmt.Errorf("minidfs: %w", err)
+		}
+		for _, path := range paths {
+			var n int
+			name := strings.TrimLeft(filepath.Base(path), "dnat")
+			if _, err := fmt.Sscanf(name, "%d", &n); err == nil && n > beyond.have {
+				return fmt.Errorf("minidfs: %s holds data, and %s(%d) would leave it out: give %s(%d) or more, or another folder",
+					path, beyond.option, beyond.have, beyond.option, n)
+			}
+		}
+	}
+	return nil
 }
 
 // disk makes the disk of a node, name being for example "nn1" or "dn1/data1", and gives the folder on it.
@@ -74,10 +123,13 @@ func (d *dirs) disk(name string) (*faultfs.FS, string, error) {
 	fs := faultfs.Wrap(afero.NewOsFs(), options...)
 	dir := filepath.Join(d.root, filepath.FromSlash(name))
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, "", fmt.Errorf("minidfs: %w", err)
+		return nil, "", err
 	}
 	return fs, dir, fs.Charge(dir)
 }
+
+// canLosePower reports whether it is known what of the disks is synced.
+func (d *dirs) canLosePower() bool { return d.root == "" || d.powerCuts }
 
 // close removes a temporary cluster's folder.
 func (d *dirs) close() error {
@@ -85,7 +137,7 @@ func (d *dirs) close() error {
 		return nil
 	}
 	if err := os.RemoveAll(d.root); err != nil {
-		return errors.Join(errors.New("minidfs: the temporary folder stays"), err)
+		return fmt.Errorf("minidfs: the temporary folder stays: %w", err)
 	}
 	return nil
 }

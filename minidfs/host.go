@@ -12,46 +12,57 @@ import (
 // loopback is the address of every node without one of its own.
 const loopback = "127.0.0.1"
 
-// host is a node's place on the network: in memory, or real sockets on ip that obey the same rules.
-func (c *Cluster) host(name, ip string) *memnet.Host {
+// clientHost is the network host of programs outside the cluster that come through Cluster.Dial.
+const clientHost = "client"
+
+// host is somebody's place on the network: in memory, or real sockets that obey the same rules. A node with an address of
+// its own dials from there.
+func (c *core) host(name, ip string, listen dfs.ListenFunc) *memnet.Host {
 	if c.conf.memory {
 		return c.net.Host(name)
 	}
-	if ip == "" || ip == loopback {
-		return c.net.Wrap(name, dfs.NetDial, net.Listen)
+	dial := dfs.NetDial
+	if ip != loopback {
+		from := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(ip)}}
+		dial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			return from.DialContext(ctx, network, addr)
+		}
 	}
-	from := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(ip)}}
-	return c.net.Wrap(name, func(ctx context.Context, network, addr string) (net.Conn, error) {
-		return from.DialContext(ctx, network, addr)
-	}, net.Listen)
+	return c.net.Wrap(name, dial, listen)
 }
 
-// nodeIP is the address of the i-th datanode: its own where asked for.
-func (c *Cluster) nodeIP(i int) string {
-	if c.conf.memory {
+// ipOf is the address of the i-th datanode, -1 being the namenode: "" where the network is in memory and gives one.
+func (c *core) ipOf(i int) string {
+	switch {
+	case c.conf.memory:
 		return ""
-	}
-	if c.conf.ownAddresses {
+	case c.conf.ownAddresses && i >= 0:
 		return fmt.Sprintf("127.0.%d.%d", 1+i/250, 1+i%250)
 	}
 	return loopback
 }
 
-// listen opens a listener of a node: on its old port when it has run before, else on a free one.
-func listen(h *memnet.Host, ip string, port int) (net.Listener, error) {
-	if ip == "" {
-		ip = h.IP()
+// rackOf is the rack of a datanode by its address and port, or of a datanode's machine by the address; "" for others.
+func (c *core) rackOf(at string) string {
+	racks := c.conf.racks
+	if len(racks) == 0 {
+		return ""
 	}
-	l, err := h.Listen("tcp", net.JoinHostPort(ip, fmt.Sprint(port)))
-	if err != nil {
-		return nil, fmt.Errorf("%s cannot listen: %w", h.Name(), err)
+	for _, d := range c.nodes() {
+		if d.Addr() == at || c.apart() && hostOf(d.Addr()) == at {
+			return racks[d.index%len(racks)]
+		}
 	}
-	return l, nil
+	return ""
 }
 
-func portOf(l net.Listener) int {
-	if a, ok := l.Addr().(*net.TCPAddr); ok {
-		return a.Port
+// apart reports whether datanodes have addresses of their own.
+func (c *core) apart() bool { return c.conf.memory || c.conf.ownAddresses }
+
+func hostOf(addr string) string {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return addr
 	}
-	return 0
+	return host
 }

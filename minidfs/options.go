@@ -20,7 +20,6 @@ type config struct {
 	dataNodes    int
 	volumes      int
 	racks        []string
-	hosts        []string
 	capacity     int64
 	dir          string
 	temporary    bool // dir goes with the cluster
@@ -40,7 +39,7 @@ type config struct {
 func newConfig(options []Option) (*config, error) {
 	c := &config{dataNodes: 3, volumes: 1}
 	c.settings.namenode.Groups = map[string][]string{}
-	c.settings.clientSite = map[string]string{}
+	c.settings.given = map[string]string{}
 	for _, o := range options {
 		if err := o(c); err != nil {
 			return nil, err

@@ -4,19 +4,17 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net/url"
 	"os"
 	"strings"
 	"sync/atomic"
-
-	"github.com/minidfs/go-minidfs/internal/memnet"
 )
 
 // Start starts a cluster for a test. When the test ends the cluster is checked for consistency, stopped, and searched
-// for goroutines, connections and listeners that it left behind; anything found fails the test. Logs go to the test's.
+// for goroutines, connections, listeners, open files and folders that it left behind; anything found fails the test. Logs
+// go to the test's.
 //
-// With MINIDFS_URI=hdfs://host:port[,host:port] in the environment, Start attaches to that HDFS instead; Path then keeps
-// tests apart, and verbs that would break something skip the test.
+// With MINIDFS_URI=hdfs://host:port[,host:port] in the environment, or a logical name that HADOOP_CONF_DIR explains, Start
+// attaches to that HDFS instead; Path then keeps tests apart, and verbs that would break something skip the test.
 func Start(t TB, options ...Option) *Cluster {
 	t.Helper()
 	conf, err := newConfig(options)
@@ -30,76 +28,68 @@ func Start(t TB, options ...Option) *Cluster {
 		conf.logger = slog.New(slog.NewTextHandler(sink, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	}
 	if uri := os.Getenv("MINIDFS_URI"); uri != "" {
-		c, err := attach(conf, uri, t)
-		if err != nil {
-			t.Fatalf("%v", err)
-			return nil
-		}
-		t.Cleanup(func() { c.leave() })
-		return c
+		return attach(t, conf, uri, os.Getenv("HADOOP_CONF_DIR"))
 	}
 	c, err := start(context.Background(), conf, t)
 	if err != nil {
 		t.Fatalf("%v", err)
 		return nil
 	}
-	t.Cleanup(func() { c.end(t) })
+	t.Cleanup(func() { c.finish(t) })
 	return c
 }
 
-// end is the cleanup of a test's cluster.
-func (c *Cluster) end(t TB) {
+// attach makes a Cluster of an HDFS that runs elsewhere.
+func attach(t TB, conf *config, uri, confDir string) *Cluster {
 	t.Helper()
-	if c.conf.noCheck == "" {
+	addrs, err := Resolve(uri, confDir)
+	if err != nil {
+		t.Fatalf("%v: it is from MINIDFS_URI", err)
+		return nil
+	}
+	if conf.memory || conf.port != 0 || conf.dir != "" || len(conf.settings.given) > 0 {
+		t.Skipf("minidfs: the test's options need a cluster of our own; MINIDFS_URI names %s", uri)
+	}
+	if err := conf.complete(); err != nil {
+		t.Fatalf("%v", err)
+		return nil
+	}
+	c := newCluster(conf, t)
+	c.addrs, c.attached = addrs, true
+	t.Cleanup(func() { c.finish(t) })
+	if conf.files != nil {
+		if err := loadTree(context.Background(), c.Client(c.Superuser()), conf.files, c.Path("")); err != nil {
+			t.Fatalf("%v", err)
+		}
+	}
+	return c
+}
+
+// finish is the cleanup of a test's cluster, or of a test's part in one.
+func (c *Cluster) finish(t TB) {
+	t.Helper()
+	if c.isClosed() && !c.shared {
+		t.Logf("minidfs: the test has closed the cluster itself: it was not checked for consistency")
+	} else if c.conf.noCheck == "" {
 		if err := c.Check(); err != nil {
 			t.Errorf("minidfs: the cluster is not consistent at the end of the test: %v", err)
+		}
+	}
+	if c.shared || c.attached {
+		if err := c.forget(); err != nil {
+			t.Logf("minidfs: the directory of the test stays: %v", err)
 		}
 	}
 	if err := c.Close(); err != nil {
 		t.Errorf("minidfs: stopping the cluster: %v", err)
 	}
-	if stacks := leftovers(c.id); stacks != "" {
-		t.Errorf("minidfs: goroutines are left after the cluster was stopped:\n%s", stacks)
-	}
-	if open := c.net.Conns(); len(open) > 0 {
-		t.Errorf("minidfs: connections are left after the cluster was stopped: %s", strings.Join(open, ", "))
+	if !c.shared {
+		if leaks := append(c.end.leaks, c.remains()...); len(leaks) > 0 {
+			t.Errorf("minidfs: left behind when the cluster was stopped:\n  %s", strings.Join(leaks, "\n  "))
+		}
 	}
 	if t.Failed() {
 		t.Logf("minidfs: seed %d; Seed(%d) repeats the cluster's random choices", c.conf.seed, c.conf.seed)
-	}
-}
-
-// attach makes a Cluster of an HDFS that runs elsewhere.
-func attach(conf *config, uri string, t TB) (*Cluster, error) {
-	u, err := url.Parse(strings.Split(uri, ",")[0])
-	if err != nil || u.Scheme != "hdfs" || u.Port() == "" {
-		return nil, fmt.Errorf("minidfs: MINIDFS_URI=%q: write hdfs://host:port, or hdfs://host:port,host:port for several namenodes", uri)
-	}
-	if err := conf.complete(); err != nil {
-		return nil, err
-	}
-	addrs := strings.Split(strings.TrimSuffix(strings.TrimPrefix(uri, "hdfs://"), "/"), ",")
-	c := &Cluster{conf: conf, id: fmt.Sprintf("%x", randomSeed()), log: conf.logger, net: memnet.New(memnet.Options{}), addrs: addrs, attached: true, t: t}
-	if conf.memory {
-		c.own("MemNet")
-	}
-	if conf.files != nil {
-		if err := loadTree(context.Background(), c.Client(c.Superuser()), conf.files, c.Path("")); err != nil {
-			return nil, err
-		}
-	}
-	return c, nil
-}
-
-// leave removes what the test wrote on an attached HDFS, and closes the clients.
-func (c *Cluster) leave() {
-	if c.fresh != "" {
-		if err := c.Client(c.Superuser()).RemoveAll(context.Background(), c.fresh); err != nil {
-			c.log.Warn("minidfs: the test's directory stays", "dir", c.fresh, "err", err)
-		}
-	}
-	if err := c.Close(); err != nil {
-		c.log.Warn("minidfs: closing clients", "err", err)
 	}
 }
 
@@ -115,3 +105,6 @@ func (l *testLog) Write(line []byte) (int, error) {
 	}
 	return len(line), nil
 }
+
+// String names the cluster in logs.
+func (c *core) String() string { return fmt.Sprintf("minidfs %s", c.id) }

@@ -3,7 +3,6 @@ package minidfs
 // TB is the part of testing.TB that Start needs, so that other test frameworks can give their own.
 type TB interface {
 	Helper()
-	Name() string
 	Logf(format string, args ...any)
 	Errorf(format string, args ...any)
 	Fatalf(format string, args ...any)

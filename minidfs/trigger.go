@@ -1,18 +1,22 @@
 package minidfs
 
-import "context"
+import (
+	"context"
+	"fmt"
 
-// TriggerHeartbeats makes every running datanode send a heartbeat, obey its answer, and returns.
+	"github.com/minidfs/go-minidfs/datanode"
+)
+
+// TriggerHeartbeats makes every running datanode send a heartbeat, and returns when all are answered.
 func (c *Cluster) TriggerHeartbeats(ctx context.Context) error {
 	if err := c.own("TriggerHeartbeats"); err != nil {
 		return err
 	}
-	return inParallel(c.DataNodes(), func(d *DataNode) error {
-		if server, err := d.running(); err == nil {
-			return server.TriggerHeartbeat(ctx)
-		}
-		return nil
-	})
+	return c.heartbeats(ctx)
+}
+
+func (c *core) heartbeats(ctx context.Context) error {
+	return c.eachDataNode(func(d *datanode.DataNode) error { return d.TriggerHeartbeat(ctx) })
 }
 
 // TriggerBlockReports makes every running datanode report all its replicas.
@@ -20,9 +24,18 @@ func (c *Cluster) TriggerBlockReports(ctx context.Context) error {
 	if err := c.own("TriggerBlockReports"); err != nil {
 		return err
 	}
-	return inParallel(c.DataNodes(), func(d *DataNode) error {
-		if server, err := d.running(); err == nil {
-			return server.TriggerBlockReport(ctx)
+	return c.eachDataNode(func(d *datanode.DataNode) error { return d.TriggerBlockReport(ctx) })
+}
+
+// eachDataNode calls f for every datanode that runs, at once.
+func (c *core) eachDataNode(f func(*datanode.DataNode) error) error {
+	return inParallel(c.nodes(), func(d *DataNode) error {
+		server := d.server()
+		if server == nil {
+			return nil
+		}
+		if err := f(server); err != nil {
+			return fmt.Errorf("minidfs: %s: %w", d.id, err)
 		}
 		return nil
 	})
@@ -33,9 +46,9 @@ func (c *Cluster) TriggerMonitors(ctx context.Context) error {
 	if err := c.own("TriggerMonitors"); err != nil {
 		return err
 	}
-	server, err := c.nameNode.running()
-	if err != nil {
-		return err
+	server := c.nameNode.server()
+	if server == nil {
+		return fmt.Errorf("minidfs: TriggerMonitors: %s does not run", c.nameNode.id)
 	}
 	return server.TriggerMonitor(ctx)
 }

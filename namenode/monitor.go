@@ -53,6 +53,9 @@ func (n *NameNode) TriggerMonitor(ctx context.Context) error {
 	}
 }
 
+// InSafeMode reports whether the namenode is in safe mode.
+func (n *NameNode) InSafeMode() bool { return n.blocks.InSafeMode() }
+
 // WaitActive returns once the namenode is out of safe mode.
 func (n *NameNode) WaitActive(ctx context.Context) error {
 	ticker := time.NewTicker(activePoll)

@@ -5,14 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/minidfs/go-minidfs/client"
+	"github.com/minidfs/go-minidfs/datanode"
 )
 
-// checkTimeout bounds Check.
-const checkTimeout = 2 * time.Second
+const (
+	checkTimeout = 2 * time.Second       // of Check
+	checkPause   = 20 * time.Millisecond // before it looks again at what does not fit: news may be on their way
+)
 
-// Check compares what the parts of the cluster believe: the namespace with its leases and with the block map, the block
-// map with the datanodes, and each datanode's replica map with its disks. It changes nothing and heals nothing. Nodes that
-// are stopped or paused are left out, and what was done to a node by a verb such as Kill excuses that node.
+// Check compares what the parts of the cluster believe: the namespace with its indexes and leases, the namespace with the
+// block map, the block map with the replicas that datanodes have, and these with their disks. It changes nothing and heals
+// nothing. Nodes that are stopped or paused are left out; a block without any replica is excused once a node was killed,
+// paused or lost power, or while a node is down. It takes 2 seconds at most.
 func (c *Cluster) Check() error {
 	if c.attached {
 		return nil
@@ -22,12 +28,59 @@ func (c *Cluster) Check() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), checkTimeout)
 	defer cancel()
-	var errs []error
-	if server := c.nameNode.server(); server != nil {
-		if err := server.Check(); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", c.nameNode.id, err))
+	for {
+		err := c.compare(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-time.After(checkPause):
+		case <-ctx.Done():
+			return err
 		}
 	}
-	_ = ctx
+}
+
+func (c *core) compare(ctx context.Context) error {
+	errs := []error{c.eachDataNode(func(d *datanode.DataNode) error { return d.Check(ctx) })}
+	if server := c.nameNode.server(); server != nil {
+		errs = append(errs, server.Check(), c.compareReplicas())
+	}
+	return errors.Join(errs...)
+}
+
+// compareReplicas looks on the datanodes for the replicas that the namenode counts on.
+func (c *core) compareReplicas() error {
+	nn := c.nameNode.server()
+	if nn == nil {
+		return nil
+	}
+	counted := nn.Replicas() // first, so that what is deleted meanwhile is not missed
+	have := map[string]map[client.Block]bool{}
+	names := map[string]string{}
+	excused := len(c.nameNode.damage()) > 0
+	for _, d := range c.nodes() {
+		server := d.server()
+		if server == nil || len(d.damage()) > 0 {
+			excused = true
+		}
+		if server == nil {
+			continue
+		}
+		id := server.ID().UUID
+		names[id], have[id] = d.id, map[client.Block]bool{}
+		for _, r := range server.Replicas() {
+			have[id][r.Block] = true
+		}
+	}
+	var errs []error
+	for _, r := range counted {
+		if blocks := have[r.Datanode]; blocks != nil && !blocks[r.Block] {
+			errs = append(errs, fmt.Errorf("minidfs: the namenode counts on %s at %s, which does not have it", r.Block, names[r.Datanode]))
+		}
+	}
+	if missing := nn.Unreadable(); len(missing) > 0 && !excused {
+		errs = append(errs, fmt.Errorf("minidfs: no datanode has a good replica of the blocks %v, and nothing was done to any", missing[:min(len(missing), 20)]))
+	}
 	return errors.Join(errs...)
 }

@@ -1,35 +1,43 @@
 package namenode
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/minidfs/go-minidfs/internal/dfs"
+	"github.com/minidfs/go-minidfs/namenode/internal/blocks"
 	"github.com/minidfs/go-minidfs/namenode/internal/namespace"
 )
 
-// Check compares the namespace with itself and with the blocks: what it returns is a bug of ours, or damage.
+// Check compares the namespace with its own indexes and with the block map. It changes nothing; what it returns is a bug
+// of ours, or damage.
 func (n *NameNode) Check() error {
-	var errs []error
-	leased := map[dfs.INodeID]bool{}
-	for lease := range n.ns.Leases() {
-		for _, id := range lease.Files {
-			leased[id] = true
+	err := n.ns.Verify(func(all []namespace.BlockInfo) error {
+		infos := make([]blocks.BlockInfo, len(all))
+		for i, b := range all {
+			infos[i] = blockInfo(b)
 		}
+		return n.blocks.Verify(infos)
+	})
+	if err != nil {
+		return fmt.Errorf("namenode %s: %w", n.o.ID, err)
 	}
-	after, more := dfs.INodeID(0), true
-	for more {
-		var open []namespace.OpenFile
-		open, more = n.ns.OpenFiles(after, openFilesPage)
-		for _, f := range open {
-			if after = f.ID; !leased[f.ID] {
-				errs = append(errs, fmt.Errorf("%s is open for writing and nobody holds its lease", f.Path))
-			}
-			delete(leased, f.ID)
-		}
-	}
-	for id := range leased {
-		errs = append(errs, fmt.Errorf("inode %d is leased and not open for writing", id))
-	}
-	return errors.Join(errs...)
+	return nil
 }
+
+// Replica is a replica that the namenode counts on.
+type Replica struct {
+	dfs.Block
+	Datanode string // uuid
+}
+
+// Replicas lists the replicas of complete blocks that the namenode counts on.
+func (n *NameNode) Replicas() []Replica {
+	var list []Replica
+	for _, r := range n.blocks.Live() {
+		list = append(list, Replica{r.Block, r.Node})
+	}
+	return list
+}
+
+// Unreadable lists the complete blocks that no datanode has a good replica of.
+func (n *NameNode) Unreadable() []dfs.BlockID { return n.blocks.Unreadable() }

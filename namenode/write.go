@@ -10,7 +10,6 @@ import (
 	"github.com/minidfs/go-minidfs/internal/rpc"
 	"github.com/minidfs/go-minidfs/namenode/internal/blocks"
 	"github.com/minidfs/go-minidfs/namenode/internal/namespace"
-	"google.golang.org/protobuf/proto"
 )
 
 // addBlock commits the writer's previous block, chooses where the next one goes and allocates it. A call that is
@@ -84,12 +83,13 @@ func (n *NameNode) abandonBlock(ctx context.Context, c *rpc.Call, req *hdfspb.Ab
 }
 
 // complete closes a file once each of its blocks has its minimal replication. It waits a moment for the reports that
-// are on their way, then answers false: the client asks again.
+// are on their way, then answers false: the client asks again, and need not say again how long the last block is.
 func (n *NameNode) complete(ctx context.Context, c *rpc.Call, req *hdfspb.CompleteRequestProto) (*hdfspb.CompleteResponseProto, error) {
 	path, holder := req.GetSrc(), req.GetClientName()
-	op := n.op(c, &namespace.Complete{
+	args := &namespace.Complete{
 		Path: path, FileID: dfs.INodeID(req.GetFileId()), Holder: holder, Last: optionalBlock(req.GetLast()),
-	})
+	}
+	op := n.op(c, args)
 	if n.blocks.InSafeMode() {
 		return nil, n.safeModeError("Cannot complete file " + path)
 	}
@@ -105,7 +105,7 @@ func (n *NameNode) complete(ctx context.Context, c *rpc.Call, req *hdfspb.Comple
 	}
 	c.Yield()
 	if !n.waitReplicated(ctx, finalBlocks(f, optionalBlock(req.GetLast()))) {
-		return &hdfspb.CompleteResponseProto{Result: proto.Bool(false)}, nil
+		args.CommitOnly = true // the next one who asks may not know the block's length
 	}
 	result, err := n.edit(ctx, op)
 	if err != nil {

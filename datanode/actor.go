@@ -87,11 +87,16 @@ func (a *actor) registration() *hdfspb.DatanodeRegistrationProto {
 func (a *actor) beat() {
 	defer a.rpc.Close()
 	backoff := minBackoff
+	var k ask // what the namenode has answered by asking for a registration goes out again afterwards
 	for a.d.ctx.Err() == nil {
 		err := a.register(a.d.ctx)
 		if err == nil {
 			backoff = minBackoff
-			err = a.heartbeats()
+			err = a.heartbeats(&k)
+		}
+		if err != nil && k.done != nil {
+			k.done <- err
+			k = ask{}
 		}
 		switch {
 		case a.d.ctx.Err() != nil:
@@ -190,28 +195,32 @@ func (a *actor) register(ctx context.Context) error {
 // errRegister ends heartbeats when the namenode wants a registration.
 var errRegister = errors.New("datanode: the namenode asks for a registration")
 
-// heartbeats sends heartbeats until one tells to register again (nil) or that the namenode wants no more.
-func (a *actor) heartbeats() error {
+// heartbeats sends heartbeats until one tells to register again (nil) or that the namenode wants no more. The first is for
+// k, where somebody waits; an ask that ends it is left there.
+func (a *actor) heartbeats(k *ask) error {
 	next := time.NewTimer(0)
 	defer next.Stop()
 	backoff := minBackoff
 	for {
-		var k ask
-		select {
-		case <-a.d.ctx.Done():
-			return a.d.ctx.Err()
-		case k = <-a.asks:
-		case <-next.C:
+		if k.done == nil {
+			select {
+			case <-a.d.ctx.Done():
+				return a.d.ctx.Err()
+			case *k = <-a.asks:
+			case <-next.C:
+			}
 		}
 		began := time.Now()
-		err := a.heartbeat(&k)
+		err := a.heartbeat(k)
+		if errors.Is(err, errRegister) {
+			return nil
+		}
 		if k.done != nil {
 			k.done <- err
 		}
+		*k = ask{}
 		pause := a.d.opt.HeartbeatInterval - time.Since(began)
 		switch {
-		case errors.Is(err, errRegister):
-			return nil
 		case final(err):
 			return err
 		case err != nil && a.d.ctx.Err() == nil:

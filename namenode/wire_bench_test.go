@@ -24,8 +24,12 @@ func BenchmarkWire(b *testing.B) {
 			var answer hdfspb.GetFileInfoResponseProto
 			return c.Call(w.Context(), "getFileInfo", &hdfspb.GetFileInfoRequestProto{Src: proto.String("/list/0123")}, &answer)
 		}},
-		{"mkdirs", func(w *wireBench, c *rpc.Client, i int64) error { return w.mkdirs(c, fmt.Sprintf("/dirs/%d/%d", i/512, i)) }},
-		{"create", func(w *wireBench, c *rpc.Client, i int64) error { return w.create(c, fmt.Sprintf("/files/%d/%d", i/512, i)) }},
+		{"mkdirs", func(w *wireBench, c *rpc.Client, i int64) error {
+			return w.mkdirs(c, fmt.Sprintf("/dirs/%d/%d", i/512, i))
+		}},
+		{"create", func(w *wireBench, c *rpc.Client, i int64) error {
+			return w.create(c, fmt.Sprintf("/files/%d/%d", i/512, i))
+		}},
 		{"list-1000", func(w *wireBench, c *rpc.Client, i int64) error {
 			var answer hdfspb.GetListingResponseProto
 			return c.Call(w.Context(), "getListing", &hdfspb.GetListingRequestProto{

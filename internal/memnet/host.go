@@ -29,6 +29,13 @@ func (h *Host) Name() string { return h.name }
 // IP is the host's address.
 func (h *Host) IP() string { return h.ip.String() }
 
+// Guest gives another host at h's address: a second program on the same machine, which verbs know by a name of its own.
+func (h *Host) Guest(name string) *Host {
+	g := *h
+	g.name = name
+	return &g
+}
+
 // Listen opens a listener; port 0 takes a free one.
 func (h *Host) Listen(network, addr string) (net.Listener, error) {
 	if h.listen != nil {

@@ -96,7 +96,7 @@ func (n *Namespace) publish(s *step) {
 
 // enter puts a new inode, and what hangs below it, into the indexes.
 func (n *Namespace) enter(in *inode) {
-	n.inodes[in.id] = in
+	n.inodes.set(in.id, in)
 	n.counts.INodes++
 	if in.isDir() {
 		n.counts.Directories++
@@ -140,7 +140,7 @@ func (n *Namespace) changed(in *inode, prev, next *file) {
 
 func (n *Namespace) gain(id dfs.INodeID, f *file, i int) {
 	b := f.info(id, i)
-	n.blocks[b.ID] = id
+	n.blocks.set(b.ID, id)
 	n.counts.Blocks++
 	n.observer.PutBlock(b)
 }

@@ -107,7 +107,7 @@ func (n *Namespace) concat(target, dir *inode, sources []*inode, now int64) {
 			blocks = append(blocks, s.block(i))
 		}
 		d.remove(in.name)
-		delete(n.inodes, in.id)
+		n.inodes.remove(in.id)
 		n.counts.INodes--
 		n.counts.Files--
 	}
@@ -120,7 +120,7 @@ func (n *Namespace) concat(target, dir *inode, sources []*inode, now int64) {
 	d.mtime = now
 	for i := moved; i < len(blocks); i++ {
 		b := next.info(target.id, i)
-		n.blocks[b.ID] = target.id
+		n.blocks.set(b.ID, target.id)
 		n.observer.PutBlock(b)
 	}
 }

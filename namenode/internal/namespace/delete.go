@@ -51,7 +51,7 @@ func (n *Namespace) removeTree(dir, in *inode, now int64) {
 
 // forget takes an inode and all below it out of the indexes. versions are the snapshots' versions of it.
 func (n *Namespace) forget(in *inode, versions []version) {
-	delete(n.inodes, in.id)
+	n.inodes.remove(in.id)
 	n.counts.INodes--
 	if !in.isDir() {
 		n.counts.Files--
@@ -81,7 +81,7 @@ func (n *Namespace) lose(in *inode, f *file, i int) { n.release(in.id, f, i, n.v
 // release takes block i from a file of the present state. Snapshots that hold it keep it.
 func (n *Namespace) release(id dfs.INodeID, f *file, i int, versions []version) {
 	b := f.info(id, i)
-	delete(n.blocks, b.ID)
+	n.blocks.remove(b.ID)
 	n.counts.Blocks--
 	var holders []int
 	for _, v := range versions {

@@ -144,5 +144,8 @@ func (f *file) cut(n int) *file {
 func (f *file) closed(mtime int64) *file {
 	c := *f
 	c.writer, c.openPrev, c.lastState, c.mtime = nil, false, dfs.BlockComplete, mtime
+	if cap(c.settled) > len(c.settled) { // most files are never opened again
+		c.settled = append(make([]dfs.Block, 0, len(c.settled)), c.settled...)
+	}
 	return &c
 }

@@ -1,7 +1,6 @@
 package namespace
 
 import (
-	"fmt"
 	"iter"
 	"maps"
 	"testing"
@@ -152,7 +151,7 @@ func (e *env) verify() {
 // known gives all blocks of the state.
 func known(n *Namespace) iter.Seq2[dfs.BlockID, BlockInfo] {
 	return func(yield func(dfs.BlockID, BlockInfo) bool) {
-		for id := range n.blocks {
+		for id := range n.blocks.all() {
 			b, _ := n.block(id)
 			yield(id, b)
 		}
@@ -160,66 +159,17 @@ func known(n *Namespace) iter.Seq2[dfs.BlockID, BlockInfo] {
 	}
 }
 
-// verify walks the tree and compares it with the indexes and counts.
+// verify checks what must hold in every state, and that nothing new hangs below something old.
 func verify(t *testing.T, n *Namespace) {
 	t.Helper()
-	var counts Counts
-	leases := map[string]map[dfs.INodeID]struct{}{}
-	blocks := map[dfs.BlockID]dfs.INodeID{}
-	var walk func(in *inode, parent dfs.INodeID)
-	walk = func(in *inode, parent dfs.INodeID) {
-		require.Equal(t, parent, in.parent)
-		require.Same(t, in, n.inodes[in.id])
+	require.NoError(t, n.Verify(nil))
+	for _, in := range n.inodes.all() {
 		require.LessOrEqual(t, in.epoch, n.epoch)
-		counts.INodes++
 		if in.isDir() {
-			counts.Directories++
-			if in.snaps() != nil {
-				require.Contains(t, n.snapDirs, in.id)
-				counts.Snapshots += int64(len(in.snaps().list))
-			}
 			in.dir.each(func(c *inode) bool {
-				require.True(t, c.epoch <= in.epoch, "a child of a later epoch than its directory")
-				walk(c, in.id)
+				require.LessOrEqual(t, c.epoch, in.epoch)
 				return true
 			})
-			return
-		}
-		counts.Files++
-		f := in.file()
-		if f.open() {
-			counts.OpenFiles++
-			if leases[f.writer.holder] == nil {
-				leases[f.writer.holder] = map[dfs.INodeID]struct{}{}
-			}
-			leases[f.writer.holder][in.id] = struct{}{}
-		} else {
-			for i := range f.count() {
-				require.Equal(t, dfs.BlockComplete, f.state(i))
-			}
-		}
-		var settled int64
-		for _, b := range f.settled {
-			settled += b.Len
-		}
-		require.Equal(t, settled, f.settledLen)
-		for i := range f.count() {
-			counts.Blocks++
-			require.NotContains(t, blocks, f.block(i).ID, "a block in two files")
-			blocks[f.block(i).ID] = in.id
 		}
 	}
-	walk(n.root, 0)
-	require.Equal(t, blocks, n.blocks)
-	require.Equal(t, leases, n.leases, "files under construction and leases")
-	require.Len(t, n.inodes, int(counts.INodes))
-	require.Equal(t, counts, n.counts)
-	n.kept.Scan(func(id dfs.BlockID, k keptBlock) bool {
-		require.NotContains(t, blocks, id, "a block of a file that is also kept for snapshots")
-		require.NotEmpty(t, k.holders)
-		for _, s := range k.holders {
-			require.Contains(t, n.keptBy[s], id, fmt.Sprintf("block %d, snapshot %d", id, s))
-		}
-		return true
-	})
 }

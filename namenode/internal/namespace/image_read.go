@@ -50,7 +50,7 @@ func (n *Namespace) Restore(r io.Reader) error {
 // allBlocks gives every block that a file or a snapshot holds.
 func (n *Namespace) allBlocks() iter.Seq[BlockInfo] {
 	return func(yield func(BlockInfo) bool) {
-		for _, in := range n.inodes {
+		for _, in := range n.inodes.all() {
 			if in.isDir() {
 				continue
 			}
@@ -184,8 +184,8 @@ func (r *imageReader) more(s section) (bool, error) {
 
 func (r *imageReader) readState() error {
 	r.state = Namespace{
-		inodes:   map[dfs.INodeID]*inode{},
-		blocks:   map[dfs.BlockID]dfs.INodeID{},
+		inodes:   newTable[dfs.INodeID, *inode](),
+		blocks:   newTable[dfs.BlockID, dfs.INodeID](),
 		leases:   map[string]map[dfs.INodeID]struct{}{},
 		kept:     new(btree.Map[dfs.BlockID, keptBlock]),
 		keptBy:   map[int][]dfs.BlockID{},
@@ -284,7 +284,7 @@ func (r *imageReader) tree(visit func(*inode) error) (*inode, error) {
 func (r *imageReader) readTree() (err error) {
 	s := &r.state
 	s.root, err = r.tree(func(in *inode) error {
-		if s.inodes[in.id] != nil {
+		if s.inodes.get(in.id) != nil {
 			return fmt.Errorf("inode %d is there twice", in.id)
 		}
 		if in.snaps() != nil {
@@ -294,17 +294,17 @@ func (r *imageReader) readTree() (err error) {
 		if !in.isDir() {
 			f := in.file()
 			for i := range f.count() {
-				if _, ok := s.blocks[f.block(i).ID]; ok {
+				if s.blocks.get(f.block(i).ID) != 0 {
 					return fmt.Errorf("block %d is there twice", f.block(i).ID)
 				}
 			}
-			s.inodes[in.id] = in
+			s.inodes.set(in.id, in)
 			s.counts.INodes++
 			s.counts.Files++
 			s.changed(in, &file{}, f)
 			return nil
 		}
-		s.inodes[in.id] = in
+		s.inodes.set(in.id, in)
 		s.counts.INodes++
 		s.counts.Directories++
 		return nil
@@ -321,8 +321,8 @@ func (r *imageReader) readTree() (err error) {
 func (r *imageReader) readSnapshots() error {
 	parents := map[int]dfs.INodeID{}
 	for id := range r.state.snapDirs {
-		for _, s := range r.state.inodes[id].snaps().list {
-			parents[s.id] = r.state.inodes[id].parent
+		for _, s := range r.state.inodes.get(id).snaps().list {
+			parents[s.id] = r.state.inodes.get(id).parent
 		}
 	}
 	for _, s := range slices.Clone(r.snaps) {

@@ -197,7 +197,7 @@ func (n *Namespace) OpenFiles(after dfs.INodeID, limit int) (files []OpenFile, m
 		ids = ids[:limit]
 	}
 	for _, id := range ids {
-		in := n.inodes[id]
+		in := n.inodes.get(id)
 		if w := in.file().writer; w != nil { // a wave may be closing it
 			files = append(files, OpenFile{ID: id, Path: n.path(in), Holder: w.holder, Machine: w.host})
 		}

@@ -44,8 +44,8 @@ type Namespace struct {
 
 	// Guarded by the indexes' lock.
 	counters counters
-	inodes   map[dfs.INodeID]*inode      // of the present state
-	blocks   map[dfs.BlockID]dfs.INodeID // those of files in the present state
+	inodes   table[dfs.INodeID, *inode]      // of the present state
+	blocks   table[dfs.BlockID, dfs.INodeID] // those of files in the present state
 	leases   map[string]map[dfs.INodeID]struct{}
 	counts   Counts
 	kept     *btree.Map[dfs.BlockID, keptBlock] // those that only snapshots hold
@@ -92,8 +92,9 @@ func (n *Namespace) reset() {
 	group := n.names.number(p.Supergroup)
 	n.root = newDir(dfs.RootINodeID, 0, "", n.epoch, &directory{attrs: attrs{group: group, perm: 0o755}})
 	n.counters = counters{inode: dfs.RootINodeID, block: dfs.LastReservedBlockID, stamp: dfs.LastReservedGenStamp}
-	n.inodes = map[dfs.INodeID]*inode{dfs.RootINodeID: n.root}
-	n.blocks = map[dfs.BlockID]dfs.INodeID{}
+	n.inodes = newTable[dfs.INodeID, *inode]()
+	n.inodes.set(dfs.RootINodeID, n.root)
+	n.blocks = newTable[dfs.BlockID, dfs.INodeID]()
 	n.leases = map[string]map[dfs.INodeID]struct{}{}
 	n.counts = Counts{INodes: 1, Directories: 1}
 	n.kept = new(btree.Map[dfs.BlockID, keptBlock])

@@ -278,7 +278,7 @@ func cutDir(path, dir string) (string, bool) {
 // byID finds an inode of the present state.
 func (s *session) byID(id dfs.INodeID) *inode {
 	if !s.locked {
-		in := s.n.inodes[id]
+		in := s.n.inodes.get(id)
 		if id > s.settledINode || in != nil && s.inWave(in) {
 			s.again = true
 		}
@@ -286,7 +286,7 @@ func (s *session) byID(id dfs.INodeID) *inode {
 	}
 	s.n.lock.readIndex()
 	defer s.n.lock.unreadIndex()
-	return s.n.inodes[id]
+	return s.n.inodes.get(id)
 }
 
 // pathOf builds the path of an inode of the present state.
@@ -301,14 +301,14 @@ func (s *session) pathOf(in *inode) string {
 // path builds the path of an inode of the present state. The caller holds the indexes.
 func (n *Namespace) path(in *inode) string {
 	size := 0
-	for c := in; c != nil && c.parent != 0; c = n.inodes[c.parent] {
+	for c := in; c != nil && c.parent != 0; c = n.inodes.get(c.parent) {
 		size += len(c.name) + 1
 	}
 	if size == 0 {
 		return "/"
 	}
 	b := make([]byte, size)
-	for c := in; c != nil && c.parent != 0; c = n.inodes[c.parent] {
+	for c := in; c != nil && c.parent != 0; c = n.inodes.get(c.parent) {
 		size -= len(c.name) + 1
 		b[size] = '/'
 		copy(b[size+1:], c.name)
@@ -323,7 +323,7 @@ func (s *session) chain(in *inode, buf []*inode) resolved {
 		defer s.n.lock.unreadIndex()
 	}
 	r := resolved{path: s.n.path(in), nodes: buf}
-	for c := in; c != nil; c = s.n.inodes[c.parent] {
+	for c := in; c != nil; c = s.n.inodes.get(c.parent) {
 		r.nodes = append(r.nodes, c)
 	}
 	for i, j := 0, len(r.nodes)-1; i < j; i, j = i+1, j-1 {

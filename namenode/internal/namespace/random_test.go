@@ -83,7 +83,7 @@ func (s *scribe) snapshotOf() (path, name string) {
 	if len(ids) == 0 {
 		return s.path(isDirectory), "s1"
 	}
-	d := s.n.inodes[ids[s.r.IntN(len(ids))]]
+	d := s.n.inodes.get(ids[s.r.IntN(len(ids))])
 	if list := d.snaps().list; len(list) > 0 {
 		name = list[s.r.IntN(len(list))].name
 	}
@@ -200,7 +200,7 @@ func (s *scribe) args() Args {
 		in := s.inode(isClosed)
 		c := &Concat{Target: s.n.path(in)}
 		if in.parent != 0 {
-			s.n.inodes[in.parent].dir.each(func(k *inode) bool {
+			s.n.inodes.get(in.parent).dir.each(func(k *inode) bool {
 				if isClosed(k) && k != in && s.chance(50) {
 					c.Sources = append(c.Sources, s.n.path(k))
 				}

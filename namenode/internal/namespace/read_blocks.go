@@ -91,7 +91,7 @@ func (s *session) block(id dfs.BlockID) (BlockInfo, bool) {
 	if s.locked {
 		s.n.lock.readIndex()
 		defer s.n.lock.unreadIndex()
-	} else if in := s.n.inodes[s.n.blocks[id]]; id > s.settledBlock || in != nil && s.inWave(in) {
+	} else if in := s.n.inodes.get(s.n.blocks.get(id)); id > s.settledBlock || in != nil && s.inWave(in) {
 		s.again = true
 	}
 	return s.n.block(id)
@@ -101,7 +101,7 @@ func (n *Namespace) block(id dfs.BlockID) (BlockInfo, bool) {
 	if k, ok := n.kept.Get(id); ok {
 		return k.BlockInfo, true
 	}
-	in := n.inodes[n.blocks[id]]
+	in := n.inodes.get(n.blocks.get(id))
 	if in == nil {
 		return BlockInfo{}, false
 	}
@@ -127,7 +127,7 @@ func (n *Namespace) BlockFile(id dfs.BlockID) (*FileInfo, bool) {
 	defer n.lock.unshare()
 	s := session{n: n, locked: true}
 	n.lock.readIndex()
-	in := n.inodes[n.blocks[id]]
+	in := n.inodes.get(n.blocks.get(id))
 	n.lock.unreadIndex()
 	if in == nil {
 		return nil, false

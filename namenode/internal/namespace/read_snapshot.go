@@ -11,7 +11,7 @@ func (n *Namespace) Snapshottables(c dfs.Caller) ([]SnapshottableDir, error) {
 	ids := n.sortedSnapDirs()
 	dirs := make([]*inode, len(ids))
 	for i, id := range ids {
-		dirs[i] = n.inodes[id]
+		dirs[i] = n.inodes.get(id)
 	}
 	n.lock.unreadIndex()
 	if len(dirs) == 0 {

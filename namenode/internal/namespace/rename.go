@@ -189,7 +189,7 @@ func (p *planner) checkNesting(src, dst *resolved) error {
 		defer p.n.lock.unreadIndex()
 	}
 	for id := range p.n.snapDirs {
-		if d := p.n.inodes[id]; p.n.below(d, src.last()) {
+		if d := p.n.inodes.get(id); p.n.below(d, src.last()) {
 			return dfs.Errorf(dfs.ClassSnapshot, "Unable to rename because %s has snapshottable descendant directories and %s is a descent of a snapshottable directory, and HDFS does not support nested snapshottable directory.", src.path, dst.parentPath())
 		}
 	}
@@ -203,10 +203,10 @@ func (n *Namespace) moveTo(in, from, dir, old *inode, name string, now int64) {
 		n.removeTree(dir, old, now)
 	}
 	in = n.thaw(in)
-	src := n.thaw(n.inodes[from.id]).dir
+	src := n.thaw(n.inodes.get(from.id)).dir
 	src.remove(in.name)
 	src.mtime = now
-	to := n.thaw(n.inodes[dir.id])
+	to := n.thaw(n.inodes.get(dir.id))
 	in.parent, in.name = to.id, name
 	to.dir.set(in)
 	to.dir.mtime = now

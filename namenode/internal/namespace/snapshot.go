@@ -74,7 +74,7 @@ func (n *Namespace) versions(in *inode) []version {
 	}
 	var above []version
 	if in.parent != 0 {
-		above = n.versions(n.inodes[in.parent])
+		above = n.versions(n.inodes.get(in.parent))
 	}
 	return n.versionsBelow(above, in)
 }
@@ -112,7 +112,7 @@ func (n *Namespace) versionsBelow(above []version, in *inode) []version {
 
 // heldVersion follows the word that a rename has left; nil when the snapshot is gone.
 func (n *Namespace) heldVersion(id dfs.INodeID, h heldIn) *inode {
-	owner := n.inodes[h.dir]
+	owner := n.inodes.get(h.dir)
 	if owner == nil {
 		return nil
 	}
@@ -144,7 +144,7 @@ func (p *planner) checkNoSnapshots(in *inode) error {
 	}
 	first := ""
 	for id := range p.n.snapDirs {
-		if d := p.n.inodes[id]; len(d.snaps().list) > 0 && p.n.below(d, in) {
+		if d := p.n.inodes.get(id); len(d.snaps().list) > 0 && p.n.below(d, in) {
 			// The first in the order of a walk, in which "/" comes before every other character.
 			path := strings.ReplaceAll(p.n.path(d), "/", "\x00")
 			if first == "" || path < first {
@@ -165,7 +165,7 @@ func (n *Namespace) below(in, top *inode) bool {
 		if in.id == top.id {
 			return true
 		}
-		in = n.inodes[in.parent]
+		in = n.inodes.get(in.parent)
 	}
 	return false
 }

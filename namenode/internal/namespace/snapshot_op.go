@@ -99,7 +99,7 @@ func (p *planner) checkNested(in *inode, path string) error {
 		defer p.n.lock.unreadIndex()
 	}
 	for _, id := range p.n.sortedSnapDirs() {
-		d := p.n.inodes[id]
+		d := p.n.inodes.get(id)
 		switch {
 		case p.n.below(in, d):
 			return snapshotError("Nested snapshottable directories not allowed: path=%s, the ancestor %s is already a snapshottable directory.", path, p.n.path(d))

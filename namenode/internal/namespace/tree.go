@@ -12,16 +12,16 @@ func (n *Namespace) thaw(in *inode) *inode {
 	if in.epoch == n.epoch {
 		return in
 	}
-	if c := n.inodes[in.id]; c.epoch == n.epoch {
+	if c := n.inodes.get(in.id); c.epoch == n.epoch {
 		return c
 	}
 	c := in.clone(n.epoch)
 	if in.parent == 0 {
 		n.root = c
 	} else {
-		n.thaw(n.inodes[in.parent]).dir.set(c)
+		n.thaw(n.inodes.get(in.parent)).dir.set(c)
 	}
-	n.inodes[in.id] = c
+	n.inodes.set(in.id, c)
 	return c
 }
 

@@ -59,7 +59,7 @@ func (v *verifier) inode(in *inode, parent dfs.INodeID) {
 	if in.parent != parent {
 		v.fail("inode %d (%q) is below inode %d, and names inode %d as its parent", in.id, in.name, parent, in.parent)
 	}
-	if v.n.inodes[in.id] != in {
+	if v.n.inodes.get(in.id) != in {
 		v.fail("inode %d (%q) is in the tree; the index of inodes has another under this id, or none", in.id, in.name)
 	}
 	if in.id > v.n.counters.inode {
@@ -106,8 +106,8 @@ func (v *verifier) file(in *inode, f *file) {
 			v.fail("%s of file %d has an id or stamp beyond the last ones handed out, %d and %d", b.Block, in.id, v.n.counters.block, v.n.counters.stamp)
 		case !f.open() && b.State != dfs.BlockComplete:
 			v.fail("%s of file %d, which is closed, is %s", b.Block, in.id, b.State)
-		case v.n.blocks[b.ID] != in.id:
-			v.fail("block %d is of file %d, and of %d by the index of blocks", b.ID, in.id, v.n.blocks[b.ID])
+		case v.n.blocks.get(b.ID) != in.id:
+			v.fail("block %d is of file %d, and of %d by the index of blocks", b.ID, in.id, v.n.blocks.get(b.ID))
 		}
 		v.blocks[b.ID] = in.id
 		v.counts.Blocks++
@@ -124,14 +124,14 @@ func (v *verifier) indexes() {
 	if v.counts != n.counts {
 		v.fail("the tree has %+v, the counters say %+v", v.counts, n.counts)
 	}
-	if int64(len(n.inodes)) != v.counts.INodes {
-		v.fail("the index has %d inodes, the tree %d", len(n.inodes), v.counts.INodes)
+	if int64(n.inodes.len()) != v.counts.INodes {
+		v.fail("the index has %d inodes, the tree %d", n.inodes.len(), v.counts.INodes)
 	}
-	if len(n.blocks) != len(v.blocks) {
-		v.fail("the index has %d blocks, the files %d", len(n.blocks), len(v.blocks))
+	if n.blocks.len() != len(v.blocks) {
+		v.fail("the index has %d blocks, the files %d", n.blocks.len(), len(v.blocks))
 	}
 	for id := range n.snapDirs {
-		if in := n.inodes[id]; in == nil || in.snaps() == nil {
+		if in := n.inodes.get(id); in == nil || in.snaps() == nil {
 			v.fail("inode %d is in the list of snapshottable directories, and is none", id)
 		}
 	}

@@ -24,9 +24,12 @@ func (n *Namespace) Digest() uint64 {
 		}
 		return true
 	})
-	for _, e := range i.retry {
-		b = append(b, e.key.client[:]...)
-		b = appendResult(appendInt(appendInt(b, e.key.call), e.time), &e.res)
+	for _, list := range [][]*retryEntry{i.spared, i.retry} {
+		b = appendUint(b, uint64(len(list)))
+		for _, e := range list {
+			b = append(b, e.key.client[:]...)
+			b = appendResult(appendInt(appendInt(b, e.key.call), e.time), &e.res)
+		}
 	}
 	return hash(b)
 }

@@ -50,6 +50,7 @@ type Image struct {
 	names    []string
 	kept     *btree.Map[dfs.BlockID, keptBlock]
 	retry    []*retryEntry
+	spared   []*retryEntry
 }
 
 // Snapshot freezes the state as it is between two batches, in constant time. It waits for a batch under way.
@@ -67,6 +68,7 @@ func (n *Namespace) freeze() *Image {
 		names:    *n.names.list.Load(),
 		kept:     n.kept.Copy(),
 		retry:    slices.Clip(n.retry.queue),
+		spared:   slices.Clip(n.retry.spared),
 	}
 	n.epoch++
 	return i
@@ -100,11 +102,13 @@ func (i *Image) WriteTo(w io.Writer) (int64, error) {
 		return iw.record()
 	})
 	iw.section(sectionRetry)
-	for _, e := range i.retry {
-		iw.b = append(iw.b, e.key.client[:]...)
-		iw.b = appendResult(appendInt(appendInt(iw.b, e.key.call), e.time), &e.res)
-		if !iw.record() {
-			break
+	for k, list := range [][]*retryEntry{i.spared, i.retry} {
+		for _, e := range list {
+			iw.b = append(appendBool(iw.b, k == 0), e.key.client[:]...)
+			iw.b = appendResult(appendInt(appendInt(iw.b, e.key.call), e.time), &e.res)
+			if !iw.record() {
+				break
+			}
 		}
 	}
 	iw.section(sectionEnd)

@@ -25,16 +25,6 @@ func optionalBlock(b *hdfspb.ExtendedBlockProto) *dfs.Block {
 	return &block
 }
 
-// extendedBlock always carries numBytes, even when 0: some clients insist.
-func extendedBlock(pool string, b dfs.Block) *hdfspb.ExtendedBlockProto {
-	return &hdfspb.ExtendedBlockProto{
-		PoolId:          proto.String(pool),
-		BlockId:         proto.Uint64(uint64(b.ID)),
-		GenerationStamp: proto.Uint64(uint64(b.GenStamp)),
-		NumBytes:        proto.Uint64(uint64(b.Len)),
-	}
-}
-
 func plainBlock(b *hdfspb.BlockProto) dfs.Block {
 	return dfs.Block{ID: dfs.BlockID(b.GetBlockId()), GenStamp: dfs.GenStamp(b.GetGenStamp()), Len: int64(b.GetNumBytes())}
 }

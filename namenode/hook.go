@@ -7,7 +7,8 @@ import (
 )
 
 // What Options.Hook is made of. A Hook sees each call before its handler, which next runs; it may answer something else,
-// sooner, later, or after as long as it likes; before it waits it calls Call.Yield.
+// sooner, later, or after as long as it likes; before it waits it calls Call.Yield. An answer of next shares parts with
+// others: a hook that wants to change one makes a copy.
 type (
 	Hook   = rpc.Hook
 	Call   = rpc.Call

@@ -3,6 +3,7 @@ package namenode
 import (
 	"context"
 	"math"
+	"sync"
 	"time"
 
 	"github.com/minidfs/go-minidfs/internal/dfs"
@@ -49,11 +50,16 @@ func (n *NameNode) locatedBlocks(f *namespace.FileBlocks, host string) *hdfspb.L
 		FileLength:          proto.Uint64(uint64(f.Length)),
 		UnderConstruction:   proto.Bool(f.UnderConstruction),
 		IsLastBlockComplete: proto.Bool(f.LastComplete),
+		Blocks:              make([]*hdfspb.LocatedBlockProto, len(f.Blocks)),
 	}
 	for i := range f.Blocks {
-		list.Blocks = append(list.Blocks, n.locatedBlock(&f.Blocks[i], host))
+		list.Blocks[i] = n.locatedBlock(&f.Blocks[i], host)
 	}
-	if f.Last != nil {
+	switch k := len(f.Blocks) - 1; {
+	case f.Last == nil:
+	case k >= 0 && f.Blocks[k].ID == f.Last.ID:
+		list.LastBlock = list.Blocks[k]
+	default:
 		list.LastBlock = n.locatedBlock(f.Last, host)
 	}
 	return list
@@ -63,24 +69,66 @@ func (n *NameNode) locatedBlocks(f *namespace.FileBlocks, host string) *hdfspb.L
 func (n *NameNode) locatedBlock(b *namespace.FileBlock, host string) *hdfspb.LocatedBlockProto {
 	at := n.blocks.Locate(b.ID, host)
 	lb := n.locatedAt(b, at.Targets)
-	lb.Corrupt = proto.Bool(at.Corrupt)
+	*lb.Corrupt = at.Corrupt
 	return lb
+}
+
+// locatedBlock is the wire's form of a block. It holds the parts that are its own, so that they cost one allocation.
+type locatedBlock struct {
+	hdfspb.LocatedBlockProto
+	block                     hdfspb.ExtendedBlockProto
+	id, stamp, length, offset uint64
+	corrupt                   bool
 }
 
 // locatedAt is b at the given places, in their order.
 func (n *NameNode) locatedAt(b *namespace.FileBlock, targets []blocks.Target) *hdfspb.LocatedBlockProto {
-	lb := &hdfspb.LocatedBlockProto{
-		B:          extendedBlock(n.identity.BlockPoolID, b.Block),
-		Offset:     proto.Uint64(uint64(b.Offset)),
-		Corrupt:    proto.Bool(false),
-		BlockToken: noToken(),
-	}
+	lb := &locatedBlock{id: uint64(b.ID), stamp: uint64(b.GenStamp), length: uint64(b.Len), offset: uint64(b.Offset)}
+	lb.block.PoolId = &n.identity.BlockPoolID
+	lb.block.BlockId = &lb.id
+	lb.block.GenerationStamp = &lb.stamp
+	lb.block.NumBytes = &lb.length // even when 0: some clients insist
+	lb.B = &lb.block
+	lb.Offset = &lb.offset
+	lb.Corrupt = &lb.corrupt
+	lb.BlockToken = n.token
+	lb.Locs = make([]*hdfspb.DatanodeInfoProto, len(targets))
+	lb.IsCached = make([]bool, len(targets))
+	lb.StorageTypes = make([]hdfspb.StorageTypeProto, len(targets))
+	lb.StorageIDs = make([]string, len(targets))
 	for i := range targets {
 		t := &targets[i]
-		lb.Locs = append(lb.Locs, datanodeInfo(t.Node))
-		lb.IsCached = append(lb.IsCached, false)
-		lb.StorageTypes = append(lb.StorageTypes, storageTypeProto(t.Type))
-		lb.StorageIDs = append(lb.StorageIDs, t.Storage)
+		lb.Locs[i] = n.datanodes.info(t.Node)
+		lb.StorageTypes[i] = storageTypeProto(t.Type)
+		lb.StorageIDs[i] = t.Storage
 	}
-	return lb
+	return &lb.LocatedBlockProto
+}
+
+// datanodeInfos keeps the wire's form of what each datanode was last known as: a heartbeat changes it every few seconds,
+// and every location that a client asks for has three of them.
+type datanodeInfos struct {
+	mu   sync.RWMutex
+	last map[string]datanodeForm // by the datanode's uuid
+}
+
+// datanodeForm is what a description looks like on the wire. Answers share it: nobody may change it.
+type datanodeForm struct {
+	of   *blocks.DatanodeInfo
+	form *hdfspb.DatanodeInfoProto
+}
+
+func newDatanodeInfos() *datanodeInfos { return &datanodeInfos{last: map[string]datanodeForm{}} }
+
+func (l *datanodeInfos) info(d *blocks.DatanodeInfo) *hdfspb.DatanodeInfoProto {
+	l.mu.RLock()
+	last := l.last[d.UUID]
+	l.mu.RUnlock()
+	if last.of != d {
+		last = datanodeForm{d, datanodeInfo(d)}
+		l.mu.Lock()
+		l.last[d.UUID] = last
+		l.mu.Unlock()
+	}
+	return last.form
 }

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/minidfs/go-minidfs/internal/hdfspb"
 	"github.com/minidfs/go-minidfs/internal/rpc"
 	"github.com/minidfs/go-minidfs/namenode/internal/blocks"
 	"github.com/minidfs/go-minidfs/namenode/internal/editlog"
@@ -18,17 +19,19 @@ import (
 
 // NameNode is a running namenode. Its methods may be called from any goroutine.
 type NameNode struct {
-	o        Options
-	log      *slog.Logger
-	addr     net.Addr
-	identity editlog.Identity
-	ns       *namespace.Namespace
-	blocks   *blocks.Manager
-	journal  editlog.Journal
-	server   *rpc.Server
-	leases   *leases
-	started  time.Time
-	params   getDefaults
+	o         Options
+	log       *slog.Logger
+	addr      net.Addr
+	identity  editlog.Identity
+	ns        *namespace.Namespace
+	blocks    *blocks.Manager
+	journal   editlog.Journal
+	server    *rpc.Server
+	leases    *leases
+	started   time.Time
+	params    getDefaults
+	token     *hdfspb.TokenProto // of every block
+	datanodes *datanodeInfos
 
 	cancel   context.CancelFunc
 	monitor  sync.WaitGroup
@@ -57,13 +60,15 @@ func New(ctx context.Context, o Options) (*NameNode, error) {
 func open(ctx context.Context, o Options) (*NameNode, error) {
 	random := rand.New(rand.NewPCG(uint64(o.Seed), 0))
 	n := &NameNode{
-		o:       o,
-		log:     o.Logger,
-		addr:    o.Listener.Addr(),
-		blocks:  newBlocks(&o, random),
-		leases:  newLeases(),
-		started: time.Now(),
-		trigger: make(chan chan struct{}),
+		o:         o,
+		log:       o.Logger,
+		addr:      o.Listener.Addr(),
+		blocks:    newBlocks(&o, random),
+		leases:    newLeases(),
+		started:   time.Now(),
+		token:     noToken(),
+		datanodes: newDatanodeInfos(),
+		trigger:   make(chan chan struct{}),
 	}
 	n.params = n.serverDefaults()
 	n.ns = namespace.New(namespace.Options{Observer: observer{n.blocks}})

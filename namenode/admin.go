@@ -2,6 +2,7 @@ package namenode
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/minidfs/go-minidfs/internal/dfs"
@@ -24,7 +25,7 @@ const hostName = "localhost"
 // setSafeMode enters, leaves or asks; the answer is the state afterwards.
 func (n *NameNode) setSafeMode(_ context.Context, c *rpc.Call, req *hdfspb.SetSafeModeRequestProto) (*hdfspb.SetSafeModeResponseProto, error) {
 	if req.GetAction() != hdfspb.SafeModeActionProto_SAFEMODE_GET {
-		if err := n.superuserOnly(c, "setSafeMode"); err != nil {
+		if err := n.superuserOnly(c, strings.ToLower(req.GetAction().String())); err != nil {
 			return nil, err
 		}
 	}
@@ -48,7 +49,7 @@ func (n *NameNode) saveNamespace(ctx context.Context, c *rpc.Call, _ *hdfspb.Sav
 
 // rollEdits begins a new segment of the journal.
 func (n *NameNode) rollEdits(ctx context.Context, c *rpc.Call, _ *hdfspb.RollEditsRequestProto) (*hdfspb.RollEditsResponseProto, error) {
-	if err := n.superuserOnly(c, "rollEdits"); err != nil {
+	if err := n.superuserOnly(c, "rollEditLog"); err != nil {
 		return nil, err
 	}
 	if n.blocks.InSafeMode() {
@@ -61,12 +62,23 @@ func (n *NameNode) rollEdits(ctx context.Context, c *rpc.Call, _ *hdfspb.RollEdi
 	return &hdfspb.RollEditsResponseProto{NewSegmentTxId: proto.Uint64(result.TxID)}, nil
 }
 
-// restoreFailedStorage answers that failed storage is not restored by itself.
-func (n *NameNode) restoreFailedStorage(_ context.Context, c *rpc.Call, _ *hdfspb.RestoreFailedStorageRequestProto) (*hdfspb.RestoreFailedStorageResponseProto, error) {
-	if err := n.superuserOnly(c, "restoreFailedStorage"); err != nil {
+// restoreFailedStorage takes the switch ("true", "false", or "check" to ask), and remembers it for whoever asks: there is
+// one storage here, and a journal that failed ends the namenode.
+func (n *NameNode) restoreFailedStorage(_ context.Context, c *rpc.Call, req *hdfspb.RestoreFailedStorageRequestProto) (*hdfspb.RestoreFailedStorageResponseProto, error) {
+	verb := "disable"
+	switch req.GetArg() {
+	case "check":
+		verb = "check"
+	case "true":
+		verb = "enable"
+	}
+	if err := n.superuserOnly(c, verb+"RestoreFailedStorage"); err != nil {
 		return nil, err
 	}
-	return &hdfspb.RestoreFailedStorageResponseProto{Result: proto.Bool(false)}, nil
+	if verb != "check" {
+		n.restoreStorage.Store(verb == "enable")
+	}
+	return &hdfspb.RestoreFailedStorageResponseProto{Result: proto.Bool(n.restoreStorage.Load())}, nil
 }
 
 // refreshNodes has nothing to read: there are no include and exclude files.
@@ -94,7 +106,7 @@ func (n *NameNode) upgradeStatus(context.Context, *rpc.Call, *hdfspb.UpgradeStat
 }
 
 func (n *NameNode) rollingUpgrade(_ context.Context, c *rpc.Call, req *hdfspb.RollingUpgradeRequestProto) (*hdfspb.RollingUpgradeResponseProto, error) {
-	if err := n.superuserOnly(c, "rollingUpgrade"); err != nil {
+	if err := n.superuserOnly(c, strings.ToLower(req.GetAction().String())+"RollingUpgrade"); err != nil {
 		return nil, err
 	}
 	if req.GetAction() != hdfspb.RollingUpgradeActionProto_QUERY {

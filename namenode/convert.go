@@ -16,6 +16,19 @@ func blockFromWire(b *hdfspb.ExtendedBlockProto) dfs.Block {
 	}
 }
 
+// wireName is a block's name as its sender has it, pool and all.
+func wireName(b *hdfspb.ExtendedBlockProto) string {
+	return dfs.ExtendedBlock{Pool: b.GetPoolId(), Block: blockFromWire(b)}.String()
+}
+
+// checkBlock refuses a block of another file system; none is fine.
+func (n *NameNode) checkBlock(b *hdfspb.ExtendedBlockProto) error {
+	if b == nil || b.GetPoolId() == n.identity.BlockPoolID {
+		return nil
+	}
+	return dfs.Errorf(dfs.ClassIO, "Unexpected BlockPoolId %s - expected %s", b.GetPoolId(), n.identity.BlockPoolID)
+}
+
 // optionalBlock is nil for an absent message.
 func optionalBlock(b *hdfspb.ExtendedBlockProto) *dfs.Block {
 	if b == nil {

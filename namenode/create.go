@@ -13,6 +13,9 @@ import (
 
 // create makes a file and opens it for its client. Not done: encryption, erasure coding.
 func (n *NameNode) create(ctx context.Context, c *rpc.Call, req *hdfspb.CreateRequestProto) (*hdfspb.CreateResponseProto, error) {
+	if req.GetSrc() == "" {
+		return nil, errEmptyPath()
+	}
 	if name := req.GetEcPolicyName(); name != "" {
 		return nil, dfs.Errorf(dfs.ClassHadoopIllegal, "Policy '%s' does not match any enabled erasure coding policies: []. An erasure coding policy can be enabled by enableErasureCodingPolicy API.", name)
 	}
@@ -51,7 +54,11 @@ func (n *NameNode) append(ctx context.Context, c *rpc.Call, req *hdfspb.AppendRe
 		return nil, err
 	}
 	answer := &hdfspb.AppendResponseProto{Stat: n.status(result.Status, c.Remote)}
-	if result.Block != nil {
+	switch {
+	case result.Block == nil:
+	case newBlock:
+		answer.Block = n.unlocated(result.Block.Block)
+	default:
 		answer.Block = n.locatedBlock(result.Block, c.Remote)
 	}
 	return answer, nil

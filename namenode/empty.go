@@ -3,6 +3,7 @@ package namenode
 import (
 	"context"
 
+	"github.com/minidfs/go-minidfs/internal/dfs"
 	"github.com/minidfs/go-minidfs/internal/hdfspb"
 	"github.com/minidfs/go-minidfs/internal/rpc"
 	"google.golang.org/protobuf/proto"
@@ -19,7 +20,7 @@ func (n *NameNode) emptyMethods() []rpc.Method {
 		empty[hdfspb.ListCacheDirectivesRequestProto]("listCacheDirectives", &hdfspb.ListCacheDirectivesResponseProto{HasMore: proto.Bool(false)}),
 		empty[hdfspb.ListCachePoolsRequestProto]("listCachePools", &hdfspb.ListCachePoolsResponseProto{HasMore: proto.Bool(false)}),
 		empty[hdfspb.GetErasureCodingPoliciesRequestProto]("getErasureCodingPolicies", &hdfspb.GetErasureCodingPoliciesResponseProto{}),
-		empty[hdfspb.GetErasureCodingPolicyRequestProto]("getErasureCodingPolicy", &hdfspb.GetErasureCodingPolicyResponseProto{}),
+		rpc.Handle("getErasureCodingPolicy", n.getErasureCodingPolicy).Quick(),
 		empty[hdfspb.GetErasureCodingCodecsRequestProto]("getErasureCodingCodecs", &hdfspb.GetErasureCodingCodecsResponseProto{}),
 		empty[hdfspb.GetECTopologyResultForPoliciesRequestProto]("getECTopologyResultForPolicies",
 			&hdfspb.GetECTopologyResultForPoliciesResponseProto{Response: &hdfspb.ECTopologyVerifierResultProto{
@@ -39,4 +40,13 @@ func empty[Req, Resp any, PReq interface {
 	return rpc.Handle[Req, Resp, PReq, PResp](name, func(context.Context, *rpc.Call, *Req) (*Resp, error) {
 		return (*Resp)(answer), nil
 	}).Quick()
+}
+
+// getErasureCodingPolicy answers none, for a path that exists.
+func (n *NameNode) getErasureCodingPolicy(_ context.Context, c *rpc.Call, req *hdfspb.GetErasureCodingPolicyRequestProto) (*hdfspb.GetErasureCodingPolicyResponseProto, error) {
+	s, err := n.ns.Status(n.caller(c), req.GetSrc(), true)
+	if err == nil && s == nil {
+		err = dfs.Errorf(dfs.ClassFileNotFound, "Path not found: %s", req.GetSrc())
+	}
+	return &hdfspb.GetErasureCodingPolicyResponseProto{}, err
 }

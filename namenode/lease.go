@@ -59,6 +59,9 @@ func (l *leases) keep(open func(holder string) bool) {
 
 // renewLease keeps the files of a client open.
 func (n *NameNode) renewLease(_ context.Context, _ *rpc.Call, req *hdfspb.RenewLeaseRequestProto) (*hdfspb.RenewLeaseResponseProto, error) {
+	if n.blocks.InSafeMode() {
+		return nil, n.safeModeError("Cannot renew lease for " + req.GetClientName())
+	}
 	if _, open := n.ns.Lease(req.GetClientName()); open {
 		n.leases.renew(req.GetClientName(), time.Now())
 	}
@@ -72,15 +75,18 @@ func (n *NameNode) recoverLease(ctx context.Context, c *rpc.Call, req *hdfspb.Re
 	if n.blocks.InSafeMode() {
 		return nil, n.safeModeError("Cannot recover the lease of " + path)
 	}
-	if err := n.ns.CheckAccess(n.caller(c), path, dfs.AccessWrite); err != nil {
-		return nil, err
-	}
-	f, err := n.ns.FileByPath(path)
+	closed, err := n.ns.IsFileClosed(n.caller(c), path)
 	if err != nil {
 		return nil, err
 	}
-	closed := f.Holder == ""
 	if !closed {
+		if err := n.ns.CheckAccess(n.caller(c), path, dfs.AccessWrite); err != nil {
+			return nil, err
+		}
+		f, err := n.ns.FileByPath(path)
+		if err != nil {
+			return nil, err
+		}
 		if f.Holder == holder {
 			return nil, dfs.Errorf(dfs.ClassAlreadyBeingCreated,
 				"Failed to RECOVER_LEASE %s for %s on %s because %s is already the current lease holder.", path, holder, c.Remote, holder)

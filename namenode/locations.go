@@ -20,9 +20,9 @@ func (n *NameNode) getBlockLocations(ctx context.Context, c *rpc.Call, req *hdfs
 	offset, length := int64(req.GetOffset()), int64(req.GetLength())
 	switch {
 	case offset < 0:
-		return nil, dfs.Errorf(dfs.ClassHadoopIllegal, "Negative offset is not supported. File: %s", req.GetSrc())
+		return nil, dfs.Errorf(dfs.ClassIllegalArgument, "Negative offset is not supported. File: %s", req.GetSrc())
 	case length < 0:
-		return nil, dfs.Errorf(dfs.ClassHadoopIllegal, "Negative length is not supported. File: %s", req.GetSrc())
+		return nil, dfs.Errorf(dfs.ClassIllegalArgument, "Negative length is not supported. File: %s", req.GetSrc())
 	}
 	length = min(length, math.MaxInt64-offset)
 	f, err := n.ns.Blocks(n.caller(c), req.GetSrc(), offset, length)
@@ -79,6 +79,14 @@ type locatedBlock struct {
 	block                     hdfspb.ExtendedBlockProto
 	id, stamp, length, offset uint64
 	corrupt                   bool
+}
+
+// noOffset stands for a block whose place in the file is not told.
+const noOffset = -1
+
+// unlocated is b without places: what a writer needs of a block whose pipeline it knows, or will ask for.
+func (n *NameNode) unlocated(b dfs.Block) *hdfspb.LocatedBlockProto {
+	return n.locatedAt(&namespace.FileBlock{BlockInfo: namespace.BlockInfo{Block: b}, Offset: noOffset}, nil)
 }
 
 // locatedAt is b at the given places, in their order.

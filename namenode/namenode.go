@@ -33,13 +33,14 @@ type NameNode struct {
 	token     *hdfspb.TokenProto // of every block
 	datanodes *datanodeInfos
 
-	cancel   context.CancelFunc
-	monitor  sync.WaitGroup
-	trigger  chan chan struct{} // asks the monitor for a tick, answered when done
-	stopOnce sync.Once
-	stopErr  error
-	failed   atomic.Bool // the journal has failed: nothing is served any more
-	held     atomic.Bool // the monitor does not tick by itself
+	cancel         context.CancelFunc
+	monitor        sync.WaitGroup
+	trigger        chan chan struct{} // asks the monitor for a tick, answered when done
+	stopOnce       sync.Once
+	stopErr        error
+	failed         atomic.Bool // the journal has failed: nothing is served any more
+	restoreStorage atomic.Bool // what restoreFailedStorage was told
+	held           atomic.Bool // the monitor does not tick by itself
 }
 
 // New opens the journal in o.Dir, replays it, and serves. It returns once calls are answered; the namenode may be in

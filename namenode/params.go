@@ -34,16 +34,17 @@ type getDefaults = *hdfspb.GetServerDefaultsResponseProto
 func (n *NameNode) serverDefaults() getDefaults {
 	d := &n.o.Defaults
 	return &hdfspb.GetServerDefaultsResponseProto{ServerDefaults: &hdfspb.FsServerDefaultsProto{
-		BlockSize:           proto.Uint64(uint64(d.BlockSize)),
-		BytesPerChecksum:    proto.Uint32(uint32(d.BytesPerChecksum)),
-		WritePacketSize:     proto.Uint32(uint32(d.PacketSize)),
-		Replication:         proto.Uint32(uint32(d.Replication)),
-		FileBufferSize:      proto.Uint32(uint32(d.BufferSize)),
-		EncryptDataTransfer: proto.Bool(false),
-		TrashInterval:       proto.Uint64(uint64(d.TrashInterval.Minutes())),
-		ChecksumType:        hdfspb.ChecksumTypeProto(d.Checksum).Enum(),
-		KeyProviderUri:      proto.String(""),
-		PolicyId:            proto.Uint32(0),
+		BlockSize:                proto.Uint64(uint64(d.BlockSize)),
+		BytesPerChecksum:         proto.Uint32(uint32(d.BytesPerChecksum)),
+		WritePacketSize:          proto.Uint32(uint32(d.PacketSize)),
+		Replication:              proto.Uint32(uint32(d.Replication)),
+		FileBufferSize:           proto.Uint32(uint32(d.BufferSize)),
+		EncryptDataTransfer:      proto.Bool(false),
+		TrashInterval:            proto.Uint64(uint64(d.TrashInterval.Minutes())),
+		ChecksumType:             hdfspb.ChecksumTypeProto(d.Checksum).Enum(),
+		KeyProviderUri:           proto.String(""),
+		PolicyId:                 proto.Uint32(defaultPolicy),
+		SnapshotTrashRootEnabled: proto.Bool(false),
 	}}
 }
 

@@ -14,11 +14,11 @@ import (
 // updateBlockForPipeline hands out a new generation stamp for a pipeline that is to be rebuilt.
 func (n *NameNode) updateBlockForPipeline(ctx context.Context, c *rpc.Call, req *hdfspb.UpdateBlockForPipelineRequestProto) (*hdfspb.UpdateBlockForPipelineResponseProto, error) {
 	block := blockFromWire(req.GetBlock())
-	result, err := n.change(ctx, c, "Cannot get a new GS for block ", block.String(), &namespace.BumpGenStamp{Holder: req.GetClientName(), Block: block})
+	result, err := n.change(ctx, c, "Cannot get a new generation stamp and an access token for block ", wireName(req.GetBlock()), &namespace.BumpGenStamp{Holder: req.GetClientName(), Block: block})
 	if err != nil {
 		return nil, err
 	}
-	return &hdfspb.UpdateBlockForPipelineResponseProto{Block: n.locatedBlock(result.Block, c.Remote)}, nil
+	return &hdfspb.UpdateBlockForPipelineResponseProto{Block: n.unlocated(result.Block.Block)}, nil
 }
 
 // updatePipeline records the stamp, length and datanodes of a rebuilt pipeline.
@@ -42,7 +42,7 @@ func (n *NameNode) updatePipeline(ctx context.Context, c *rpc.Call, req *hdfspb.
 // and the new ones.
 func (n *NameNode) getAdditionalDatanode(_ context.Context, c *rpc.Call, req *hdfspb.GetAdditionalDatanodeRequestProto) (*hdfspb.GetAdditionalDatanodeResponseProto, error) {
 	if n.blocks.InSafeMode() {
-		return nil, n.safeModeError("Cannot add datanode; src=" + req.GetSrc() + ", blk=" + blockFromWire(req.GetBlk()).String())
+		return nil, n.safeModeError("Cannot add datanode; src=" + req.GetSrc() + ", blk=" + wireName(req.GetBlk()))
 	}
 	f, err := n.ns.CheckLease(n.caller(c), req.GetSrc(), dfs.INodeID(req.GetFileId()), req.GetClientName())
 	if err != nil {
@@ -66,7 +66,7 @@ func (n *NameNode) getAdditionalDatanode(_ context.Context, c *rpc.Call, req *hd
 		return nil, err
 	}
 	targets = append(targets, more...)
-	block := &namespace.FileBlock{BlockInfo: namespace.BlockInfo{Block: blockFromWire(req.GetBlk())}}
+	block := &namespace.FileBlock{BlockInfo: namespace.BlockInfo{Block: blockFromWire(req.GetBlk())}, Offset: noOffset}
 	return &hdfspb.GetAdditionalDatanodeResponseProto{Block: n.locatedAt(block, targets)}, nil
 }
 

@@ -25,6 +25,9 @@ func storagePolicies() []*hdfspb.BlockStoragePolicyProto {
 		nvdimm   = hdfspb.StorageTypeProto_NVDIMM
 	)
 	types := func(t ...hdfspb.StorageTypeProto) *hdfspb.StorageTypesProto {
+		if len(t) == 0 {
+			return nil
+		}
 		return &hdfspb.StorageTypesProto{StorageTypes: t}
 	}
 	policy := func(id uint32, name string, create, createFallback, replicationFallback *hdfspb.StorageTypesProto) *hdfspb.BlockStoragePolicyProto {

@@ -12,11 +12,17 @@ import (
 )
 
 func (n *NameNode) allowSnapshot(ctx context.Context, c *rpc.Call, req *hdfspb.AllowSnapshotRequestProto) (*hdfspb.AllowSnapshotResponseProto, error) {
+	if err := n.superuserOnly(c, "allowSnapshot"); err != nil {
+		return nil, err
+	}
 	_, err := n.change(ctx, c, "Cannot allow snapshot for ", req.GetSnapshotRoot(), &namespace.AllowSnapshot{Path: req.GetSnapshotRoot()})
 	return &hdfspb.AllowSnapshotResponseProto{}, err
 }
 
 func (n *NameNode) disallowSnapshot(ctx context.Context, c *rpc.Call, req *hdfspb.DisallowSnapshotRequestProto) (*hdfspb.DisallowSnapshotResponseProto, error) {
+	if err := n.superuserOnly(c, "disallowSnapshot"); err != nil {
+		return nil, err
+	}
 	_, err := n.change(ctx, c, "Cannot disallow snapshot for ", req.GetSnapshotRoot(), &namespace.DisallowSnapshot{Path: req.GetSnapshotRoot()})
 	return &hdfspb.DisallowSnapshotResponseProto{}, err
 }

@@ -2,6 +2,7 @@ package namenode
 
 import (
 	"context"
+	"strconv"
 	"strings"
 
 	"github.com/minidfs/go-minidfs/internal/dfs"
@@ -57,7 +58,7 @@ func datanodeInfo(d *blocks.DatanodeInfo) *hdfspb.DatanodeInfoProto {
 }
 
 func (n *NameNode) getDatanodeReport(_ context.Context, c *rpc.Call, req *hdfspb.GetDatanodeReportRequestProto) (*hdfspb.GetDatanodeReportResponseProto, error) {
-	if err := n.superuserOnly(c, "getDatanodeReport"); err != nil {
+	if err := n.superuserOnly(c, "datanodeReport"); err != nil {
 		return nil, err
 	}
 	answer := &hdfspb.GetDatanodeReportResponseProto{}
@@ -93,11 +94,8 @@ func (n *NameNode) getDatanodeStorageReport(_ context.Context, c *rpc.Call, req 
 	return answer, nil
 }
 
-// getSlowDatanodeReport lists none: peers are not timed against one another.
-func (n *NameNode) getSlowDatanodeReport(_ context.Context, c *rpc.Call, _ *hdfspb.GetSlowDatanodeReportRequestProto) (*hdfspb.GetSlowDatanodeReportResponseProto, error) {
-	if err := n.superuserOnly(c, "getSlowDataNodesReport"); err != nil {
-		return nil, err
-	}
+// getSlowDatanodeReport lists none, to everybody: peers are not timed against one another.
+func (n *NameNode) getSlowDatanodeReport(context.Context, *rpc.Call, *hdfspb.GetSlowDatanodeReportRequestProto) (*hdfspb.GetSlowDatanodeReportResponseProto, error) {
 	return &hdfspb.GetSlowDatanodeReportResponseProto{}, nil
 }
 
@@ -123,19 +121,22 @@ func (n *NameNode) listOpenFiles(_ context.Context, c *rpc.Call, req *hdfspb.Lis
 	return answer, nil
 }
 
-// listCorruptFileBlocks lists the files below a path that have a block without a good replica, each once.
+// listCorruptFileBlocks lists the files below a path that have a block without a good replica, each once. The cookie
+// counts the blocks that were looked at; whoever brings one back has seen them all.
 func (n *NameNode) listCorruptFileBlocks(_ context.Context, c *rpc.Call, req *hdfspb.ListCorruptFileBlocksRequestProto) (*hdfspb.ListCorruptFileBlocksResponseProto, error) {
 	if err := n.superuserOnly(c, "listCorruptFileBlocks"); err != nil {
 		return nil, err
 	}
-	corrupt := &hdfspb.CorruptFileBlocksProto{Cookie: proto.String("0")}
+	corrupt, seen := &hdfspb.CorruptFileBlocksProto{}, 0
 	below := strings.TrimSuffix(req.GetPath(), "/")
 	if req.GetCookie() == "" {
 		for _, id := range n.blocks.Unreadable() {
 			if f, ok := n.ns.BlockFile(id); ok && strings.HasPrefix(f.Path, below) {
 				corrupt.Files = append(corrupt.Files, f.Path)
 			}
+			seen++
 		}
 	}
+	corrupt.Cookie = proto.String(strconv.Itoa(seen))
 	return &hdfspb.ListCorruptFileBlocksResponseProto{Corrupt: corrupt}, nil
 }

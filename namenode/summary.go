@@ -22,7 +22,6 @@ func (n *NameNode) getContentSummary(_ context.Context, c *rpc.Call, req *hdfspb
 		Quota:                  count(s.Quota),
 		SpaceConsumed:          count(s.SpaceConsumed),
 		SpaceQuota:             count(s.SpaceQuota),
-		TypeQuotaInfos:         &hdfspb.StorageTypeQuotaInfosProto{},
 		SnapshotLength:         count(s.SnapshotLength),
 		SnapshotFileCount:      count(s.SnapshotFiles),
 		SnapshotDirectoryCount: count(s.SnapshotDirectories),
@@ -41,6 +40,5 @@ func (n *NameNode) getQuotaUsage(_ context.Context, c *rpc.Call, req *hdfspb.Get
 		Quota:                 count(s.Quota),
 		SpaceConsumed:         count(s.SpaceConsumed),
 		SpaceQuota:            count(s.SpaceQuota),
-		TypeQuotaInfos:        &hdfspb.StorageTypeQuotaInfosProto{},
 	}}, nil
 }

@@ -10,8 +10,16 @@ import (
 	"github.com/minidfs/go-minidfs/namenode/internal/namespace"
 )
 
+// errEmptyPath refuses the name of something that is to be made; other calls refuse an empty path as one that is not absolute.
+func errEmptyPath() error {
+	return dfs.Errorf(dfs.ClassIllegalArgument, "Can not create a Path from an empty string")
+}
+
 // mkdirs makes a directory; one that is there already is fine.
 func (n *NameNode) mkdirs(ctx context.Context, c *rpc.Call, req *hdfspb.MkdirsRequestProto) (*hdfspb.MkdirsResponseProto, error) {
+	if req.GetSrc() == "" {
+		return nil, errEmptyPath()
+	}
 	result, err := n.change(ctx, c, "Cannot create directory ", req.GetSrc(), &namespace.Mkdirs{
 		Path: req.GetSrc(), Perm: permFromWire(req.GetMasked()), CreateParent: req.GetCreateParent(),
 	})
@@ -32,6 +40,9 @@ func (n *NameNode) delete(ctx context.Context, c *rpc.Call, req *hdfspb.DeleteRe
 
 // rename is the old call, which the shell uses: false instead of most errors, and a move into a directory that is there.
 func (n *NameNode) rename(ctx context.Context, c *rpc.Call, req *hdfspb.RenameRequestProto) (*hdfspb.RenameResponseProto, error) {
+	if req.GetDst() == "" {
+		return nil, errEmptyPath()
+	}
 	result, err := n.change(ctx, c, "Cannot rename ", req.GetSrc(), &namespace.Rename{Src: req.GetSrc(), Dst: req.GetDst()})
 	if err != nil {
 		return nil, err
@@ -40,6 +51,9 @@ func (n *NameNode) rename(ctx context.Context, c *rpc.Call, req *hdfspb.RenameRe
 }
 
 func (n *NameNode) rename2(ctx context.Context, c *rpc.Call, req *hdfspb.Rename2RequestProto) (*hdfspb.Rename2ResponseProto, error) {
+	if req.GetDst() == "" {
+		return nil, errEmptyPath()
+	}
 	_, err := n.change(ctx, c, "Cannot rename ", req.GetSrc(), &namespace.Rename2{
 		Src: req.GetSrc(), Dst: req.GetDst(), Overwrite: req.GetOverwriteDest(), ToTrash: req.GetMoveToTrash(),
 	})

@@ -22,6 +22,9 @@ func (n *NameNode) addBlock(ctx context.Context, c *rpc.Call, req *hdfspb.AddBlo
 	if n.blocks.InSafeMode() {
 		return nil, n.safeModeError("Cannot add block to " + path)
 	}
+	if err := n.checkBlock(req.GetPrevious()); err != nil {
+		return nil, err
+	}
 	plan, err := n.ns.AddBlockCheck(op)
 	if err != nil {
 		return nil, err
@@ -76,7 +79,7 @@ func (n *NameNode) chooseTargets(plan *namespace.AddBlockPlan, req *hdfspb.AddBl
 // abandonBlock gives the last block back after a pipeline could not be set up; one that is gone already is fine.
 func (n *NameNode) abandonBlock(ctx context.Context, c *rpc.Call, req *hdfspb.AbandonBlockRequestProto) (*hdfspb.AbandonBlockResponseProto, error) {
 	block := blockFromWire(req.GetB())
-	_, err := n.change(ctx, c, "Cannot abandon block "+block.String()+" for file", req.GetSrc(), &namespace.AbandonBlock{
+	_, err := n.change(ctx, c, "Cannot abandon block "+wireName(req.GetB())+" for file", req.GetSrc(), &namespace.AbandonBlock{
 		Path: req.GetSrc(), FileID: dfs.INodeID(req.GetFileId()), Holder: req.GetHolder(), Block: block,
 	})
 	return &hdfspb.AbandonBlockResponseProto{}, err
@@ -92,6 +95,9 @@ func (n *NameNode) complete(ctx context.Context, c *rpc.Call, req *hdfspb.Comple
 	op := n.op(c, args)
 	if n.blocks.InSafeMode() {
 		return nil, n.safeModeError("Cannot complete file " + path)
+	}
+	if err := n.checkBlock(req.GetLast()); err != nil {
+		return nil, err
 	}
 	if result, done := n.ns.Check(op); done {
 		if result.Err != nil {

@@ -117,24 +117,18 @@ func (n *NameNode) getEnclosingRoot(context.Context, *rpc.Call, *hdfspb.GetEnclo
 }
 
 // getListing gives a page of a directory, in byte order, behind startAfter; no page for a path that does not exist.
-// Pages with locations end early, once they hold as many locations as the limit has entries.
+// Pages with locations end early, once the files in it are to have as many replicas as the limit has entries.
 func (n *NameNode) getListing(_ context.Context, c *rpc.Call, req *hdfspb.GetListingRequestProto) (*hdfspb.GetListingResponseProto, error) {
 	list, err := n.ns.List(n.caller(c), req.GetSrc(), string(req.GetStartAfter()), n.o.Limits.ListLimit, req.GetNeedLocation())
 	if err != nil || list == nil {
 		return &hdfspb.GetListingResponseProto{}, err
 	}
-	page := &hdfspb.DirectoryListingProto{PartialListing: make([]*hdfspb.HdfsFileStatusProto, 0, len(list.Entries))}
-	locations := 0
-	for i := range list.Entries {
-		s := n.status(&list.Entries[i], c.Remote)
-		page.PartialListing = append(page.PartialListing, s)
-		for _, b := range s.GetLocations().GetBlocks() {
-			locations += len(b.GetLocs())
-		}
-		if locations >= n.o.Limits.ListLimit {
-			break
-		}
+	page := &hdfspb.DirectoryListingProto{
+		PartialListing:   make([]*hdfspb.HdfsFileStatusProto, len(list.Entries)),
+		RemainingEntries: proto.Uint32(uint32(list.Remaining)),
 	}
-	page.RemainingEntries = proto.Uint32(uint32(list.Remaining + len(list.Entries) - len(page.PartialListing)))
+	for i := range list.Entries {
+		page.PartialListing[i] = n.status(&list.Entries[i], c.Remote)
+	}
 	return &hdfspb.GetListingResponseProto{DirList: page}, nil
 }

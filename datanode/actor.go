@@ -21,9 +21,11 @@ const (
 	softwareVersion  = "3.4.1"
 	layoutVersion    = -57
 
-	callTimeout = 2 * time.Minute
-	minBackoff  = 50 * time.Millisecond
-	maxBackoff  = time.Second
+	callTimeout  = 2 * time.Minute
+	minBackoff   = 50 * time.Millisecond
+	maxBackoff   = time.Second
+	takesBuffers = 1 // the capability of a namenode to take block lists as buffers
+
 	maxCommands = 1 << 10 // commands that wait; beyond that a heartbeat's are left for the namenode to repeat
 )
 
@@ -41,6 +43,7 @@ type actor struct {
 
 	mu      sync.Mutex
 	reg     *hdfspb.DatanodeRegistrationProto // nil before the first registration
+	longs   bool                              // the namenode wants block lists as plain numbers
 	pending pending                           // what the next incremental report says
 	due     time.Time                         // of the next full report
 	stopped error                             // why this namenode is no longer served
@@ -186,7 +189,7 @@ func (a *actor) register(ctx context.Context) error {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.reg = answer.GetRegistration()
+	a.reg, a.longs = answer.GetRegistration(), info.GetCapabilities()&takesBuffers == 0
 	a.due = time.Now()
 	a.log.Info("datanode: registered", "uuid", a.d.id.UUID, "pool", info.GetBlockPoolID())
 	return nil
@@ -287,7 +290,7 @@ func (d *DataNode) heartbeatRequest() *hdfspb.HeartbeatRequestProto {
 	xmits := d.xmits
 	d.mu.Unlock()
 	req := &hdfspb.HeartbeatRequestProto{
-		XmitsInProgress: ptr(uint32(xmits)), XceiverCount: ptr(uint32(d.count.xceivers.Load())), FailedVolumes: ptr(uint32(0)),
+		XmitsInProgress: ptr(uint32(xmits)), XceiverCount: ptr(uint32(d.count.xceivers.Load() + d.count.busy.Load())), FailedVolumes: ptr(uint32(0)),
 		CacheCapacity: ptr(uint64(0)), CacheUsed: ptr(uint64(0)),
 	}
 	for _, v := range d.set.Volumes() {

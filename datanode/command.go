@@ -32,6 +32,8 @@ func (a *actor) obey(c *hdfspb.DatanodeCommandProto) {
 	case hdfspb.DatanodeCommandProto_BlockRecoveryCommand:
 		blocks := c.GetRecoveryCmd().GetBlocks()
 		d.goDo(func() {
+			d.count.busy.Add(1)
+			defer d.count.busy.Add(-1)
 			for _, b := range blocks {
 				if err := d.recoverBlock(d.ctx, b); err != nil && d.ctx.Err() == nil {
 					d.log.Warn("datanode: block recovery failed", "block", blockOf(b.GetBlock().GetB()), "recovery id", b.GetNewGenStamp(), "err", err)

@@ -26,6 +26,7 @@ type counters struct {
 	packetsIn, packetsOut         atomic.Int64
 	finalized, xceivers           atomic.Int64
 	heartbeats, full, incremental atomic.Int64
+	busy                          atomic.Int64 // clients' writes and block recoveries, which a heartbeat counts twice: HDFS has a thread more for each
 	ops                           [256]atomic.Int64
 }
 

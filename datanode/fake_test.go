@@ -99,7 +99,7 @@ func (n *fakeNN) versionRequest(context.Context, *rpc.Call, *hdfspb.VersionReque
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return &hdfspb.VersionResponseProto{Info: &hdfspb.NamespaceInfoProto{
-		BuildVersion: ptr("x"), Unused: ptr(uint32(0)), BlockPoolID: &n.pool, SoftwareVersion: ptr("3.4.1"),
+		BuildVersion: ptr("x"), Unused: ptr(uint32(0)), BlockPoolID: &n.pool, SoftwareVersion: ptr("3.4.1"), Capabilities: ptr(uint64(1)),
 		StorageInfo: &hdfspb.StorageInfoProto{LayoutVersion: ptr(uint32(66)), NamespceID: ptr(uint32(7)), ClusterID: ptr("CID-test"), CTime: ptr(uint64(0))},
 	}}, nil
 }

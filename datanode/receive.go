@@ -34,6 +34,8 @@ func (x *write) receive() error {
 
 	acks := acker{x: x}
 	if x.fromClient() {
+		d.count.busy.Add(1)
+		defer d.count.busy.Add(-1)
 		acks.begin()
 		defer acks.abandon()
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -136,11 +137,19 @@ func (a *actor) full(ctx context.Context, lease uint64) error {
 	byVolume := a.d.set.Reports()
 	total := 0
 	var reports []*hdfspb.StorageBlockReportProto
+	a.mu.Lock()
+	longs := a.longs
+	a.mu.Unlock()
 	for _, v := range a.d.set.Volumes() {
-		total += len(byVolume[v])
-		reports = append(reports, &hdfspb.StorageBlockReportProto{
-			Storage: storageProto(v), NumberOfBlocks: ptr(uint64(len(byVolume[v]))), BlocksBuffers: encodeReports(byVolume[v]),
-		})
+		list := byVolume[v]
+		total += len(list)
+		r := &hdfspb.StorageBlockReportProto{Storage: storageProto(v)}
+		if longs {
+			r.Blocks = encodeLongs(list)
+		} else {
+			r.NumberOfBlocks, r.BlocksBuffers = ptr(uint64(len(list))), encodeReports(list)
+		}
+		reports = append(reports, r)
 	}
 	calls := [][]*hdfspb.StorageBlockReportProto{reports}
 	if total >= splitThreshold {
@@ -191,6 +200,22 @@ func encodeReports(list []volume.Report) [][]byte {
 		out = append(out, all)
 	}
 	return out
+}
+
+// encodeLongs makes the list of replicas as older namenodes take it: two counts, the finalized ones, a mark, the others.
+func encodeLongs(list []volume.Report) []uint64 {
+	done, open := []uint64{0, 0}, []uint64{math.MaxUint64, math.MaxUint64, math.MaxUint64}
+	for _, r := range list {
+		entry := []uint64{uint64(r.ID), uint64(r.Len), uint64(r.GenStamp)}
+		if r.State == dfs.ReplicaFinalized {
+			done[0]++
+			done = append(done, entry...)
+		} else {
+			done[1]++
+			open = append(append(open, entry...), uint64(r.State))
+		}
+	}
+	return append(done, open...)
 }
 
 func (d *DataNode) poolID() string {

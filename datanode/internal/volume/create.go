@@ -84,6 +84,8 @@ func (s *Set) makeWay(ctx context.Context, spec Spec, state dfs.ReplicaState) er
 	}
 	s.mu.Unlock()
 
+	ctx, cancel := context.WithTimeout(ctx, stopTimeout)
+	defer cancel()
 	r, err := s.claim(ctx, spec.Block.ID)
 	if r == nil || err != nil {
 		return err

@@ -10,6 +10,9 @@ import (
 // MoveTo brings a finalized replica to a volume of that type, and removes it from where it was. One that is on such a
 // volume stays.
 func (s *Set) MoveTo(ctx context.Context, b dfs.Block, t dfs.StorageType) (Info, error) {
+	if err := s.finalized(b, "move"); err != nil {
+		return Info{}, err
+	}
 	ctx, cancel := context.WithTimeout(ctx, stopTimeout)
 	defer cancel()
 	r, err := s.claim(ctx, b.ID)
@@ -42,7 +45,7 @@ func (s *Set) MoveTo(ctx context.Context, b dfs.Block, t dfs.StorageType) (Info,
 func (s *Set) copyAcross(r *replica, b dfs.Block, t dfs.StorageType) (*replica, error) {
 	switch {
 	case r.state != dfs.ReplicaFinalized:
-		return nil, dfs.Errorf(dfs.ClassReplicaNotFound, "Cannot move an unfinalized replica %s", r)
+		return nil, unfinalized(b, "move")
 	case r.gs != b.GenStamp:
 		return nil, dfs.Errorf(dfs.ClassIO, "Generation stamp of %s is not that of the replica %s", b, r)
 	case r.vol.Type() == t:

@@ -24,15 +24,32 @@ func (s *Set) Append(ctx context.Context, a Resume) (*Writer, error) {
 	if a.GenStamp < a.Block.GenStamp {
 		return nil, dfs.Errorf(dfs.ClassIO, "The new generation stamp %d should be greater than the replica %s's generation stamp", a.GenStamp, a.Block)
 	}
+	if err := s.finalized(a.Block, "append to"); err != nil {
+		return nil, err
+	}
 	return s.resume(ctx, a, func(r *replica) error {
 		switch {
 		case r.state != dfs.ReplicaFinalized:
-			return dfs.Errorf(dfs.ClassReplicaNotFound, "Cannot append to an unfinalized replica %s", a.Block)
+			return unfinalized(a.Block, "append to")
 		case r.gs != a.Block.GenStamp:
 			return unexpectedStamp("append to a replica", a, r)
 		}
 		return wantLen(r, a.Len)
 	})
+}
+
+// finalized refuses what needs a finalized replica while another is being written, whose writer goes on.
+func (s *Set) finalized(b dfs.Block, what string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r := s.lookupLocked(b.ID); r != nil && r.state != dfs.ReplicaFinalized && r.busy == nil {
+		return unfinalized(b, what)
+	}
+	return nil
+}
+
+func unfinalized(b dfs.Block, what string) error {
+	return dfs.Errorf(dfs.ClassReplicaNotFound, "Cannot %s an unfinalized replica %s", what, b)
 }
 
 // RecoverAppend opens a replica whose Append, or the writing after it, has failed.

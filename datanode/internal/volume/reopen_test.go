@@ -45,7 +45,8 @@ func TestAppend(t *testing.T) {
 func TestAppendRefusals(t *testing.T) {
 	s := openOne(t, memory())
 	put(t, s, block(1, 1005, 700), random(700))
-	w := create(t, s, block(2, 1005, 0))
+	w, err := s.CreateRBW(context.Background(), Spec{Block: block(2, 1005, 0), Type: dfs.StorageDisk, Checksum: crc32c, Cancel: func() { t.Error("the writer was told to stop") }})
+	require.NoError(t, err)
 	defer w.Close()
 	for _, tc := range []struct {
 		name string
@@ -55,6 +56,7 @@ func TestAppendRefusals(t *testing.T) {
 		err  string
 	}{
 		{"no such block", block(9, 1005, 0), 1006, 700, "Cannot append to a non-existent replica blk_1073741833_1005 (ReplicaNotFoundException)"},
+		{"being written", block(2, 1005, 0), 1006, 0, "Cannot append to an unfinalized replica blk_1073741826_1005 (ReplicaNotFoundException)"},
 		{"stamp goes back", block(1, 1005, 0), 1004, 700, "The new generation stamp 1004 should be greater than the replica blk_1073741825_1005's generation stamp (IOException)"},
 		{"older stamp", block(1, 1004, 0), 1006, 700, "Cannot append to a replica with unexpected generation stamp blk_1073741825_1005. Expected GS range is [1004, 1006]. (ReplicaNotFoundException)"},
 		{"other length", block(1, 1005, 0), 1006, 699, "Corrupted replica blk_1073741825_1005 (FINALIZED, 700 bytes) with a length of 700 expected length is 699 (IOException)"},
@@ -69,7 +71,7 @@ func TestAppendRefusals(t *testing.T) {
 	data := random(700)
 	data[600]++
 	require.NoError(t, afero.WriteFile(fs, info.Data, data, 0o644))
-	_, err := s.Append(context.Background(), Resume{Block: info.Block, GenStamp: 1006, Len: 700})
+	_, err = s.Append(context.Background(), Resume{Block: info.Block, GenStamp: 1006, Len: 700})
 	require.EqualError(t, err, "Partial CRC of blk_1073741825_1005 (FINALIZED, 700 bytes) does not match value computed the last time file was closed: the chunk at 512 is corrupt (IOException)")
 	info, _ = s.Replica(block(1, 0, 0).ID)
 	require.Equal(t, dfs.ReplicaFinalized, info.State)

@@ -1,6 +1,7 @@
 package volume
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/minidfs/go-minidfs/internal/dfs"
@@ -28,7 +29,7 @@ func (s *Set) Reports() map[*Volume][]Report {
 	}
 	s.mu.Unlock()
 	for _, list := range out {
-		slices.SortFunc(list, func(a, b Report) int { return int(a.ID - b.ID) })
+		slices.SortFunc(list, func(a, b Report) int { return cmp.Compare(a.ID, b.ID) })
 	}
 	return out
 }
@@ -43,7 +44,7 @@ func (s *Set) Replicas() []Info {
 		}
 	}
 	s.mu.Unlock()
-	slices.SortFunc(out, func(a, b Info) int { return int(a.ID - b.ID) })
+	slices.SortFunc(out, func(a, b Info) int { return cmp.Compare(a.ID, b.ID) })
 	return out
 }
 

@@ -19,8 +19,12 @@ import (
 )
 
 const (
-	startTimeout = time.Minute            // of a start, where the caller's context has no earlier end
-	patience     = 700 * time.Millisecond // of Close, with a node that stops in good order; then it is killed
+	startTimeout = time.Minute // of a start, where the caller's context has no earlier end
+
+	// How long Close waits for nodes to stop in good order before it kills them, in memory and on real disks: twice, for
+	// datanodes and then namenodes.
+	patience     = 400 * time.Millisecond
+	diskPatience = 800 * time.Millisecond
 )
 
 // ErrClosed is in the chain of errors about a cluster that was closed before.
@@ -301,9 +305,13 @@ func (c *core) close() error {
 }
 
 func (c *core) stopNodes(data []*DataNode) error {
-	errs := []error{inParallel(data, func(d *DataNode) error { return d.stopWithin(patience) })}
+	limit := patience
+	if c.conf.dir != "" && !c.conf.temporary {
+		limit = diskPatience
+	}
+	errs := []error{inParallel(data, func(d *DataNode) error { return d.stopWithin(limit) })}
 	if c.nameNode != nil {
-		errs = append(errs, c.nameNode.stopWithin(patience))
+		errs = append(errs, c.nameNode.stopWithin(limit))
 	}
 	return errors.Join(errs...)
 }

@@ -160,7 +160,7 @@ func (n *node) Stop() error {
 	return nil
 }
 
-// stopWithin is Stop, and Kill when that takes too long: disks that hang, or a start under way, then no longer hold it.
+// stopWithin is Stop, and a kill when that takes too long: disks that hang, or a start under way, then no longer hold it.
 func (n *node) stopWithin(patience time.Duration) error {
 	stopped := make(chan error, 1)
 	labelled(context.Background(), n.c.id, func() { go func() { stopped <- n.Stop() }() })

@@ -22,7 +22,8 @@ type config struct {
 	racks        []string
 	capacity     int64
 	dir          string
-	temporary    bool // dir goes with the cluster
+	kept         bool // dir outlives the cluster
+	temporary    bool // a folder below dir goes with the cluster
 	port         int
 	memory       bool // in-memory network
 	files        fs.FS
@@ -50,17 +51,32 @@ func newConfig(options []Option) (*config, error) {
 
 // check finds what no single option can see.
 func (c *config) check() error {
-	switch {
-	case c.dataNodes == 0 && c.settings.replication > 0:
-		return fmt.Errorf("minidfs: dfs.replication=%d is wanted of a cluster without datanodes: add datanodes, or leave the replication out", c.settings.replication)
-	case int(c.settings.namenode.Limits.MinReplication) > max(c.dataNodes, 1):
-		return fmt.Errorf("minidfs: dfs.namenode.replication.min=%d can never be met by %d datanodes", c.settings.namenode.Limits.MinReplication, c.dataNodes)
+	l := c.settings.namenode.Limits
+	least, most := max(l.MinReplication, 1), l.MaxReplication
+	if most == 0 {
+		most = 512
+	}
+	switch r := c.settings.replication; {
+	case c.dataNodes == 0 && r > 0:
+		return fmt.Errorf("minidfs: dfs.replication=%d is wanted of a cluster without datanodes: add datanodes, or leave the replication out", r)
+	case least > most:
+		return fmt.Errorf("minidfs: dfs.namenode.replication.min=%d is above dfs.replication.max=%d", least, most)
+	case r > 0 && (r < least || r > most):
+		return fmt.Errorf("minidfs: dfs.replication=%d is not between dfs.namenode.replication.min=%d and dfs.replication.max=%d", r, least, most)
+	case int(least) > max(c.dataNodes, 1):
+		return fmt.Errorf("minidfs: dfs.namenode.replication.min=%d can never be met by %d datanodes", least, c.dataNodes)
+	case c.settings.namenode.SafeModeDatanodes > c.dataNodes:
+		return fmt.Errorf("minidfs: dfs.namenode.safemode.min.datanodes=%d can never be met by %d datanodes", c.settings.namenode.SafeModeDatanodes, c.dataNodes)
 	case c.memory && c.port != 0:
 		return errors.New("minidfs: Port and MemNet contradict each other: an in-memory network has no ports of the machine")
+	case c.dir != "" && c.kept && c.temporary:
+		return errors.New("minidfs: Dir and TempDir contradict each other: data are either kept or removed")
 	case len(c.racks) > c.dataNodes && c.dataNodes > 0:
 		return fmt.Errorf("minidfs: %d racks for %d datanodes: name at most one a datanode", len(c.racks), c.dataNodes)
 	case c.capacity < 0:
 		return fmt.Errorf("minidfs: a capacity of %d bytes makes no sense", c.capacity)
+	case c.files != nil && c.dataNodes == 0:
+		return errors.New("minidfs: Files needs datanodes to hold them")
 	}
 	return nil
 }
@@ -113,7 +129,7 @@ func Dir(dir string) Option {
 		if dir == "" {
 			return errors.New(`minidfs: Dir(""): name a folder`)
 		}
-		c.dir = dir
+		c.dir, c.kept = dir, true
 		return nil
 	}
 }

@@ -206,7 +206,7 @@ func (n *Namespace) flush() {
 		return
 	}
 	n.lock.share()
-	if w.links >= parallelWave && runtime.GOMAXPROCS(0) > 1 {
+	if w.links >= n.spread && runtime.GOMAXPROCS(0) > 1 {
 		n.executeParallel(w)
 	} else {
 		for i := range w.steps {

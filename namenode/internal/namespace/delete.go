@@ -17,7 +17,7 @@ func (a *Delete) plan(p *planner) error {
 	if in == nil {
 		return nil
 	}
-	if in.isDir() && !a.Recursive && p.dirLen(in) > 0 {
+	if in.isDir() && !a.Recursive && p.hasKids(in) {
 		return dfs.Errorf(dfs.ClassPathIsNotEmpty, "`%s is non empty': Directory is not empty", r.path)
 	}
 	if r.depth == 0 {

@@ -62,6 +62,7 @@ func TestDifferential(t *testing.T) {
 			}
 			verifyMirror(t, one)
 
+			batched.spread = 1 + round%3
 			stop := look(batched.Namespace, seed)
 			got := inBatches(batched.Namespace, ops, r)
 			stop()

@@ -108,10 +108,13 @@ func (f *file) pushed(b dfs.Block, s dfs.BlockState) *file {
 	return &c
 }
 
-// popped takes the last block off.
+// popped takes the last block off, and with it any recovery of it.
 func (f *file) popped() *file {
 	c := *f
 	c.openPrev = false
+	if w := f.writer; w != nil && w.recovery != 0 {
+		c.writer = &writer{holder: w.holder, host: w.host}
+	}
 	if n := len(f.settled); n > 0 {
 		c.last, c.lastState = f.settled[n-1], f.state(n-1)
 		c.settled = f.settled[: n-1 : n-1]

@@ -163,6 +163,7 @@ func known(n *Namespace) iter.Seq2[dfs.BlockID, BlockInfo] {
 func verify(t *testing.T, n *Namespace) {
 	t.Helper()
 	require.NoError(t, n.Verify(nil))
+	verifyKept(t, n)
 	for _, in := range n.inodes.all() {
 		require.LessOrEqual(t, in.epoch, n.epoch)
 		if in.isDir() {
@@ -172,4 +173,45 @@ func verify(t *testing.T, n *Namespace) {
 			})
 		}
 	}
+}
+
+// verifyKept compares the blocks that are kept for snapshots with what a walk of every snapshot finds.
+func verifyKept(t *testing.T, n *Namespace) {
+	t.Helper()
+	want := map[dfs.BlockID]map[int]bool{}
+	var walk func(in *inode, snap int)
+	walk = func(in *inode, snap int) {
+		if in.isDir() {
+			in.dir.each(func(c *inode) bool { walk(c, snap); return true })
+			return
+		}
+		f := in.file()
+		for i := range f.count() {
+			b := f.block(i)
+			if n.blocks.get(b.ID) != 0 {
+				continue
+			}
+			if _, kept := n.kept.Get(b.ID); !kept && (f.state(i) != dfs.BlockComplete || b.Len == 0) {
+				continue // it was lost without a byte, while it was open
+			}
+			if want[b.ID] == nil {
+				want[b.ID] = map[int]bool{}
+			}
+			want[b.ID][snap] = true
+		}
+	}
+	for id := range n.snapDirs {
+		for _, s := range n.inodes.get(id).snaps().list {
+			walk(s.root, s.id)
+		}
+	}
+	got := map[dfs.BlockID]map[int]bool{}
+	n.kept.Scan(func(id dfs.BlockID, k keptBlock) bool {
+		got[id] = map[int]bool{}
+		for _, s := range k.holders {
+			got[id][s] = true
+		}
+		return true
+	})
+	require.Equal(t, want, got)
 }

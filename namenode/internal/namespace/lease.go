@@ -33,9 +33,8 @@ func (s *session) leaseFiles(holder string) int {
 	if s.locked {
 		s.n.lock.readIndex()
 		defer s.n.lock.unreadIndex()
-	} else if len(s.n.wave.steps) > 0 {
-		s.again = true
 	}
+	s.looked()
 	return len(s.n.leases[holder])
 }
 

@@ -32,6 +32,7 @@ type Namespace struct {
 	names    *names
 	params   atomic.Pointer[Params]
 	waves    bool      // batches are cut into waves; otherwise each op is executed before the next is planned
+	spread   int       // waves that link so many names are spread over goroutines
 	checkers sync.Pool // of *planner, for Check
 
 	applying sync.Mutex // held while a batch is applied, a state restored, an image begun
@@ -74,7 +75,7 @@ func New(o Options) *Namespace {
 	if o.Partitions <= 0 {
 		o.Partitions = 64
 	}
-	n := &Namespace{observer: o.Observer, names: newNames()}
+	n := &Namespace{observer: o.Observer, names: newNames(), spread: parallelWave}
 	if o.Mode == Global {
 		n.lock = new(globalLock)
 	} else {

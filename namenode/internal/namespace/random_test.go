@@ -162,11 +162,10 @@ func (s *scribe) args() Args {
 		if last == nil {
 			last = &dfs.Block{ID: 1<<30 + 1}
 		}
-		if s.chance(50) {
+		next := *last
+		if next.GenStamp = s.n.counters.stamp; next.GenStamp == last.GenStamp || s.chance(30) {
 			return &BumpGenStamp{holder, *last}
 		}
-		next := *last
-		next.GenStamp += 1
 		return &UpdatePipeline{holder, *last, next}
 	case 23, 24:
 		return &Append{s.path(isClosed), s.holder(), s.chance(30)}

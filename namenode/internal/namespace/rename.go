@@ -141,7 +141,7 @@ func (p *planner) checkOverwrite(src, dst *resolved, overwrite bool) error {
 		return ioError("Source %s and destination %s must both be directories", src.path, dst.path)
 	case !overwrite:
 		return dfs.Errorf(dfs.ClassFileAlreadyExists, "rename destination %s already exists", dst.path)
-	case d.isDir() && p.dirLen(d) > 0:
+	case d.isDir() && p.hasKids(d):
 		return ioError("rename destination directory is not empty: %s", dst.path)
 	}
 	return p.checkNoSnapshots(d)

@@ -45,12 +45,26 @@ func (s *session) kids(in *inode) []*inode {
 		s.n.lock.readDir(in.id)
 		defer s.n.lock.unreadDir(in.id)
 	}
+	s.looked()
 	kids := make([]*inode, 0, in.dir.len())
 	in.dir.each(func(c *inode) bool { kids = append(kids, c); return true })
 	return kids
 }
 
-// dirLen gives the number of a directory's children.
+// looked notes that a plan relies on more than single names: it has to see what the wave does.
+func (s *session) looked() {
+	if !s.locked && len(s.n.wave.steps) > 0 {
+		s.again = true
+	}
+}
+
+// hasKids reports whether a directory is not empty.
+func (s *session) hasKids(in *inode) bool {
+	s.looked()
+	return s.dirLen(in) > 0
+}
+
+// dirLen gives the number of a directory's children, those of the wave not counted.
 func (s *session) dirLen(in *inode) int {
 	if !s.locked {
 		return in.dir.len()
@@ -91,8 +105,8 @@ func (p *planner) checkLimits(dir *inode, dirPath, name string) error {
 		return nil
 	}
 	count := int64(p.dirLen(dir))
-	if !p.locked && count+int64(len(p.n.wave.steps)) >= p.params.MaxDirItems && len(p.n.wave.steps) > 0 {
-		p.again = true
+	if !p.locked && count+int64(len(p.n.wave.steps)) >= p.params.MaxDirItems {
+		p.looked()
 	}
 	if count >= p.params.MaxDirItems {
 		return dfs.Errorf(dfs.ClassTooManyItems, "The directory item limit of %s is exceeded: limit=%d items=%d", dirPath, p.params.MaxDirItems, count)

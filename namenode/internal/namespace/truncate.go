@@ -54,7 +54,6 @@ func (a *Truncate) plan(p *planner) error {
 		}
 		return nil
 	}
-	p.again = p.again || !p.locked && len(p.n.wave.steps) > 0 // versions are read below
 	copied := p.heldBySnapshot(in, f, keep-1)
 	records := 2 // the stamp, the truncation
 	if copied {

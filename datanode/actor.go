@@ -293,13 +293,11 @@ func (d *DataNode) heartbeatRequest() *hdfspb.HeartbeatRequestProto {
 		XmitsInProgress: ptr(uint32(xmits)), XceiverCount: ptr(uint32(d.count.xceivers.Load() + d.count.busy.Load())), FailedVolumes: ptr(uint32(0)),
 		CacheCapacity: ptr(uint64(0)), CacheUsed: ptr(uint64(0)),
 	}
-	for _, v := range d.set.Volumes() {
-		capacity, room := v.Space()
-		used := v.Used()
+	for _, u := range d.set.Usage() {
 		req.Reports = append(req.Reports, &hdfspb.StorageReportProto{
-			StorageUuid: ptr(v.ID()), Storage: storageProto(v), Failed: ptr(false),
-			Capacity: ptr(uint64(capacity)), DfsUsed: ptr(uint64(used)), BlockPoolUsed: ptr(uint64(used)), Remaining: ptr(uint64(room)),
-			NonDfsUsed: ptr(uint64(max(0, capacity-used-room-v.Reserved()))),
+			StorageUuid: ptr(u.Volume.ID()), Storage: storageProto(u.Volume), Failed: ptr(false),
+			Capacity: ptr(uint64(u.Capacity)), DfsUsed: ptr(uint64(u.Used)), BlockPoolUsed: ptr(uint64(u.Used)), Remaining: ptr(uint64(u.Room)),
+			NonDfsUsed: ptr(uint64(u.Other)),
 		})
 	}
 	failures := d.set.Failures()

@@ -54,10 +54,10 @@ type Storage struct {
 // Storages lists the volumes in use, then those that were given up.
 func (d *DataNode) Storages() []Storage {
 	var out []Storage
-	for _, v := range d.set.Volumes() {
-		capacity, room := v.Space()
+	for _, u := range d.set.Usage() {
+		v := u.Volume
 		out = append(out, Storage{
-			ID: v.ID(), Dir: v.Dir(), Type: v.Type(), Capacity: capacity, Used: v.Used(), Reserved: v.Reserved(), Room: room, Blocks: d.set.Count(v),
+			ID: v.ID(), Dir: v.Dir(), Type: v.Type(), Capacity: u.Capacity, Used: u.Used, Reserved: v.Reserved(), Room: u.Room, Blocks: d.set.Count(v),
 		})
 	}
 	for _, f := range d.set.Failures() {

@@ -54,11 +54,15 @@ type Volume struct {
 	Capacity int64
 	Space    func() (capacity, available int64)
 
+	// Device names what several volumes share, so that its size is counted once; those with the same FS do anyhow,
+	// unless Capacity gives them a size each.
+	Device string
+
 	Null bool // FS drops the bytes of block files and keeps their length
 }
 
 func (v Volume) config() volume.Config {
-	return volume.Config{FS: v.FS, Dir: v.Dir, Type: v.Type, Capacity: v.Capacity, Space: v.Space, Null: v.Null}
+	return volume.Config{FS: v.FS, Dir: v.Dir, Type: v.Type, Capacity: v.Capacity, Space: v.Space, Device: v.Device, Null: v.Null}
 }
 
 // check fills defaults in and says what is missing.

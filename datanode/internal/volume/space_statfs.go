@@ -12,3 +12,12 @@ func statfs(dir string) (capacity, available int64, ok bool) {
 	}
 	return int64(st.Blocks) * int64(st.Bsize), int64(st.Bavail) * int64(st.Bsize), true
 }
+
+// deviceOf gives the number of the device that holds dir.
+func deviceOf(dir string) (uint64, bool) {
+	var st syscall.Stat_t
+	if syscall.Stat(dir, &st) != nil {
+		return 0, false
+	}
+	return uint64(st.Dev), true
+}

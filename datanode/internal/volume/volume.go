@@ -27,6 +27,10 @@ type Config struct {
 	Capacity int64
 	Space    func() (capacity, available int64)
 
+	// Device names what several volumes share, so that its size is counted once. Volumes with the same FS share it
+	// anyhow, unless Capacity gives them a size each.
+	Device string
+
 	// Null says that FS keeps the length of block files and drops their bytes: they are then not verified.
 	Null bool
 }
@@ -68,33 +72,6 @@ func (v *Volume) Reserved() int64 { return v.reserved.Load() }
 
 // Failed reports whether the volume was given up.
 func (v *Volume) Failed() bool { return v.failed.Load() }
-
-// Space gives the size, and the room for new replicas.
-func (v *Volume) Space() (capacity, available int64) {
-	capacity, free := v.total()
-	return capacity, max(0, free-v.reserved.Load())
-}
-
-func (v *Volume) total() (capacity, free int64) {
-	switch {
-	case v.cfg.Capacity > 0:
-		return v.cfg.Capacity, v.cfg.Capacity - v.used.Load()
-	case v.cfg.Space != nil:
-		return v.cfg.Space()
-	}
-	switch f := v.cfg.FS.(type) {
-	case interface {
-		Usage() (capacity, used, available int64)
-	}:
-		capacity, _, free := f.Usage()
-		return capacity, free
-	case *afero.OsFs:
-		if capacity, free, ok := statfs(v.cfg.Dir); ok {
-			return capacity, free
-		}
-	}
-	return defaultCapacity, defaultCapacity - v.used.Load()
-}
 
 // grow charges n bytes that are about to be written, taken from the reservation rest as far as that goes. A volume whose
 // size is only a number refuses here; others refuse the write itself.

@@ -19,6 +19,15 @@ func (n *NameNode) protocols() []rpc.Protocol {
 	}
 }
 
+// ClientMethods names every method of ClientProtocol that a namenode answers or refuses.
+func ClientMethods() []string {
+	var names []string
+	for _, m := range new(NameNode).clientMethods() {
+		names = append(names, m.Name)
+	}
+	return names
+}
+
 // clientMethods is ClientProtocol: every method of Hadoop 3.4, answered or refused. Quick methods never wait, or give
 // the reading of their connection away before they do.
 func (n *NameNode) clientMethods() []rpc.Method {

@@ -29,6 +29,7 @@ type acker struct {
 
 	queue chan ack   // nil without a next node
 	done  chan error // the goroutine's result, of capacity one
+	event Event      // for the hook
 	own   transfer.Ack
 	down  transfer.Ack
 	buf   []byte
@@ -100,7 +101,9 @@ func (a *acker) abandon() {
 	a.quit.Store(true)
 	close(a.queue)
 	a.lose()
-	<-a.done
+	if err := <-a.done; err != nil {
+		a.x.d.log.Debug("datanode: acks ended", "block", a.x.block, "err", err)
+	}
 }
 
 // relay is the goroutine: it sends acks as those of the next node come.
@@ -141,7 +144,7 @@ func (a *acker) downstream(k ack) error {
 		return nil
 	}
 	if err != nil {
-		a.x.d.log.Info("datanode: lost the next node of a pipeline", "block", a.x.block, "next", a.x.mirror.addr(), "err", err)
+		a.x.d.log.Info("datanode: lost the next node of a pipeline", "block", a.x.block, "next", a.x.mirror.addr, "err", err)
 		a.lose()
 		return nil
 	}
@@ -184,10 +187,8 @@ func (a *acker) reply(k ack, flush bool) error {
 		}
 	}
 	if hook := x.d.opt.TransferHook; hook != nil {
-		e := &Event{
-			Kind: EventAck, Op: transfer.OpWriteBlock, Block: x.block, Client: x.client, Peer: x.up.addr(),
-			Header: transfer.Header{Seqno: k.seqno, Offset: k.end, Last: k.last}, Status: status,
-		}
+		e := &a.event
+		e.Kind, e.Header, e.Status = EventAck, transfer.Header{Seqno: k.seqno, Offset: k.end, Last: k.last}, status
 		if err := hook(x.d.ctx, e); errors.Is(err, ErrDrop) {
 			return nil
 		} else if err != nil {

@@ -2,6 +2,7 @@ package datanode
 
 import (
 	"context"
+	crand "crypto/rand"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -10,8 +11,6 @@ import (
 	"net"
 	"sync"
 	"time"
-
-	crand "crypto/rand"
 
 	"github.com/minidfs/go-minidfs/datanode/internal/volume"
 	"github.com/minidfs/go-minidfs/internal/dfs"

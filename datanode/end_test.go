@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net"
 	"sync"
@@ -192,7 +193,8 @@ func FuzzConnection(f *testing.F) {
 		_ = conn.(interface{ CloseWrite() error }).CloseWrite()
 		_ = conn.SetReadDeadline(time.Now().Add(5 * time.Second))
 		_, err = io.Copy(io.Discard, bufio.NewReader(conn))
-		if e, ok := err.(net.Error); ok && e.Timeout() {
+		var e net.Error
+		if errors.As(err, &e) && e.Timeout() {
 			t.Fatalf("no answer to %x", b)
 		}
 		got, err := read(t, c.dns[0], block(1, 1001, 0), 0, 10)

@@ -20,7 +20,7 @@ const (
 	EventAck                            // the ack of a packet is about to be sent
 )
 
-// Event is something about to happen on a connection of the data protocol.
+// Event is something about to happen on a connection of the data protocol. It is the hook's until the hook returns.
 type Event struct {
 	Kind   EventKind
 	Op     transfer.Op

@@ -18,8 +18,9 @@ const (
 // peer is a connection of the data protocol. Reads and writes that take too long fail. One goroutine reads, one writes.
 type peer struct {
 	net.Conn
-	d *DataNode
-	r *bufio.Reader
+	d    *DataNode
+	r    *bufio.Reader
+	addr string // of the other end
 
 	readTimeout, writeTimeout time.Duration
 	readArmed, writeArmed     time.Time // when the deadline has to be set anew
@@ -37,7 +38,7 @@ func (d *DataNode) newPeer(c net.Conn) *peer {
 		c.Close()
 		return nil
 	}
-	p := &peer{Conn: c, d: d, readTimeout: d.opt.ReadTimeout, writeTimeout: d.opt.WriteTimeout}
+	p := &peer{Conn: c, d: d, addr: c.RemoteAddr().String(), readTimeout: d.opt.ReadTimeout, writeTimeout: d.opt.WriteTimeout}
 	if r, ok := d.readers.Get().(*bufio.Reader); ok {
 		r.Reset(p)
 		p.r = r
@@ -121,8 +122,6 @@ func (p *peer) closeWrite() bool {
 	c, ok := p.Conn.(interface{ CloseWrite() error })
 	return ok && c.CloseWrite() == nil
 }
-
-func (p *peer) addr() string { return p.RemoteAddr().String() }
 
 // dial opens a connection to another datanode.
 func (d *DataNode) dial(ctx context.Context, to dfs.DatanodeID) (*peer, error) {

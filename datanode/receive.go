@@ -32,7 +32,8 @@ func (x *write) receive() error {
 	// the last node verifies, and who makes a copy; who stores other sums than it gets has to
 	x.verify = x.mirror == nil || x.client == "" || x.sum != onWire(x.w.Checksum())
 
-	acks := acker{x: x}
+	x.event = Event{Op: transfer.OpWriteBlock, Block: x.block, Client: x.client, Peer: x.up.addr}
+	acks := acker{x: x, event: x.event}
 	if x.fromClient() {
 		d.count.busy.Add(1)
 		defer d.count.busy.Add(-1)
@@ -48,7 +49,8 @@ func (x *write) receive() error {
 		d.count.packetsIn.Add(1)
 		d.count.written.Add(int64(len(p.Data)))
 		if hook := d.opt.TransferHook; hook != nil {
-			err := hook(d.ctx, x.event(EventPacketIn, p))
+			x.event.Kind, x.event.Header, x.event.Data = EventPacketIn, p.Header, p.Data
+			err := hook(d.ctx, &x.event)
 			if errors.Is(err, ErrDrop) {
 				continue
 			}
@@ -82,12 +84,6 @@ func (x *write) receive() error {
 	return x.complete()
 }
 
-func (x *write) event(k EventKind, p *transfer.Packet) *Event {
-	return &Event{
-		Kind: k, Op: transfer.OpWriteBlock, Block: x.block, Client: x.client, Peer: x.up.addr(), Header: p.Header, Data: p.Data,
-	}
-}
-
 // ended explains that no more packets come.
 func (x *write) ended(err error) error {
 	if errors.Is(err, io.EOF) {
@@ -103,7 +99,7 @@ func (x *write) passOn(p *transfer.Packet, acks *acker) {
 		return
 	}
 	if _, err := x.mirror.Write(p.Raw()); err != nil {
-		x.d.log.Info("datanode: lost the next node of a pipeline", "block", x.block, "next", x.mirror.addr(), "err", err)
+		x.d.log.Info("datanode: lost the next node of a pipeline", "block", x.block, "next", x.mirror.addr, "err", err)
 		acks.lose()
 		return
 	}

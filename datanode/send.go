@@ -42,7 +42,7 @@ func (d *DataNode) newSender(to *peer, op transfer.Op, b dfs.ExtendedBlock, clie
 		return nil, dfs.Errorf(dfs.ClassIO, "Offset %d and length %d don't match block %s ( blockLen %d )", off, n, b.Block, end)
 	}
 	s := &sender{d: d, rd: rd, to: to, sums: onWire(rd.Checksum)}
-	s.event = Event{Kind: EventPacketOut, Op: op, Block: b, Client: client, Peer: to.addr()}
+	s.event = Event{Kind: EventPacketOut, Op: op, Block: b, Client: client, Peer: to.addr}
 	if !withSums {
 		s.sums.Type = dfs.ChecksumNull
 	}
@@ -115,9 +115,8 @@ func (s *sender) ask(h transfer.Header, data []byte) (drop bool, err error) {
 	if hook == nil {
 		return false, nil
 	}
-	e := s.event
-	e.Header, e.Data = h, data
-	if err = hook(s.d.ctx, &e); errors.Is(err, ErrDrop) {
+	s.event.Header, s.event.Data = h, data
+	if err = hook(s.d.ctx, &s.event); errors.Is(err, ErrDrop) {
 		return true, nil
 	}
 	return false, err

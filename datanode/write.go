@@ -41,6 +41,7 @@ type write struct {
 	w      *volume.Writer    // nil in a recovery of the closing
 	sum    transfer.Checksum // of the packets
 	verify bool
+	event  Event // for the hook
 
 	delHint string // uuid of a datanode whose replica may go once this one is here
 	badLink string // the node further down that could not be reached, as the next node says
@@ -164,7 +165,7 @@ func (x *write) open(ctx context.Context) (volume.Info, error) {
 	case x.stage == stageCloseRecovery:
 		return set.RecoverClose(ctx, again)
 	default:
-		err = dfs.Errorf(dfs.ClassIO, "Unsupported stage %s while receiving block %s from %s", x.stage, x.block, x.up.addr())
+		err = dfs.Errorf(dfs.ClassIO, "Unsupported stage %s while receiving block %s from %s", x.stage, x.block, x.up.addr)
 	}
 	if err != nil {
 		return volume.Info{}, err

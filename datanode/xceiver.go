@@ -57,14 +57,14 @@ func (d *DataNode) serve(p *peer) {
 	defer d.count.xceivers.Add(-1)
 	defer p.release()
 	if n > int64(d.opt.MaxXceivers) {
-		d.log.Warn("datanode: too many connections", "peer", p.addr(), "limit", d.opt.MaxXceivers)
+		d.log.Warn("datanode: too many connections", "peer", p.addr, "limit", d.opt.MaxXceivers)
 		return
 	}
 	for {
 		op, err := transfer.ReadOp(p.r)
 		if err != nil {
 			if errors.Is(err, transfer.ErrMalformed) {
-				d.log.Info("datanode: refused a connection", "peer", p.addr(), "err", err)
+				d.log.Info("datanode: refused a connection", "peer", p.addr, "err", err)
 			}
 			return
 		}
@@ -72,7 +72,7 @@ func (d *DataNode) serve(p *peer) {
 		d.count.ops[op].Add(1)
 		again, err := d.operate(p, op)
 		if err != nil {
-			d.log.Info("datanode: operation failed", "op", op, "peer", p.addr(), "err", err)
+			d.log.Info("datanode: operation failed", "op", op, "peer", p.addr, "err", err)
 		}
 		if !again || err != nil {
 			return
@@ -111,7 +111,7 @@ func (d *DataNode) begin(p *peer, op transfer.Op, m proto.Message, about func() 
 	header, client := about()
 	b := blockOf(header.GetBlock())
 	if hook := d.opt.TransferHook; hook != nil {
-		err := hook(d.ctx, &Event{Kind: EventOp, Op: op, Block: b, Client: client, Peer: p.addr()})
+		err := hook(d.ctx, &Event{Kind: EventOp, Op: op, Block: b, Client: client, Peer: p.addr})
 		if err != nil {
 			if !errors.Is(err, ErrDrop) {
 				p.fail(err)

@@ -87,7 +87,7 @@ func (n *namenodes) call(ctx context.Context, method string, req, resp proto.Mes
 			return cause(ctx)
 		case what == fatal:
 			return err
-		case time.Since(start) >= n.opt.RetryTimeout:
+		case time.Since(start) >= n.opt.RetryTimeout && tries > 1:
 			return fmt.Errorf("%s: no namenode answered in %v and %d attempts: %w", method, time.Since(start).Round(time.Second), tries, err)
 		}
 		n.log.Debug("client: call is tried again", "method", method, "addr", n.opt.Addrs[at], "tries", tries, "err", err)

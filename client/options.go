@@ -29,8 +29,8 @@ type Options struct {
 	// CallTimeout bounds one attempt of a call at one namenode; then the next one is asked. Default: 2 minutes.
 	CallTimeout time.Duration
 
-	// RetryTimeout bounds all attempts of a call while no namenode answers it. Default: 10 s with one namenode,
-	// 2 minutes with several, which must outlast a failover.
+	// RetryTimeout bounds all attempts of a call while no namenode answers it; two are made in any case. Default: 10 s
+	// with one namenode, 2 minutes with several, which must outlast a failover.
 	RetryTimeout time.Duration
 
 	// HedgeAfter is how long a call may be silent before the other namenodes are asked whether one of them is active by

@@ -180,7 +180,7 @@ func (p *pipeline) readAcks(conn *dataConn, nodes int, acks chan<- ack) {
 			give(f)
 			return
 		}
-		if a.Seqno >= 0 {
+		if a.Seqno >= 0 || a.Seqno == transfer.HeartbeatSeqno {
 			acks <- ack{seqno: a.Seqno}
 		}
 	}

@@ -111,7 +111,7 @@ func (s *streamer) exclude(d *hdfspb.DatanodeInfoProto, err error) {
 // recover rebuilds the pipeline without the node that failed and sends again what is not acked.
 func (s *streamer) recover(f *fault) error {
 	s.pipe.disconnect()
-	s.broken = nil
+	s.broken, s.overdue = nil, nil
 	s.beat.Reset(heartbeatAfter)
 	if s.lastSent {
 		if err := s.reconnect(recoverClose, f); err != nil {

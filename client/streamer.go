@@ -42,6 +42,7 @@ type streamer struct {
 	lastSent bool      // the packet that ends the block is on its way: everything before it is acked
 	sentAt   time.Time // when something was sent last
 	beat     *time.Timer
+	overdue  *packet   // what was not acked when the last heartbeat was sent; nil once it is
 	broken   error // sending failed: only acks are awaited, for a word on the culprit
 	rebuilt  int   // pipelines since the last ack
 	excluded map[string]exclusion
@@ -224,6 +225,9 @@ func (s *streamer) idle() error {
 		s.beat.Reset(heartbeatAfter - idle)
 	default:
 		s.beat.Reset(heartbeatAfter)
+		if len(s.unacked) > 0 {
+			s.overdue = s.unacked[0]
+		}
 		s.transmit(&packet{wire: transfer.AppendHeartbeat(nil)})
 	}
 	return nil
@@ -237,6 +241,12 @@ func (s *streamer) answer(a ack) error {
 		}
 		return a.fault
 	}
+	if a.seqno == transfer.HeartbeatSeqno {
+		if p := s.overdue; p != nil { // acks come in order
+			return &fault{err: fmt.Errorf("datanode %s acked a heartbeat, but not packet %d, which was sent before", nodeName(s.pipe.nodes[0]), p.head.Seqno)}
+		}
+		return nil
+	}
 	if len(s.unacked) == 0 || s.unacked[0].head.Seqno != a.seqno {
 		return &fault{err: fmt.Errorf("datanode %s acked packet %d, which is not the next: %w", nodeName(s.pipe.nodes[0]), a.seqno, transfer.ErrMalformed)}
 	}
@@ -247,7 +257,7 @@ func (s *streamer) answer(a ack) error {
 func (s *streamer) ackFirst() error {
 	p := s.unacked[0]
 	s.unacked = slices.Delete(s.unacked, 0, 1)
-	s.rebuilt = 0
+	s.rebuilt, s.overdue = 0, nil
 	s.pipe.acked = max(s.pipe.acked, p.end())
 	if p.head.Last {
 		s.last = s.pipe.current()

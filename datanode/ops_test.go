@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"io"
+	"syscall"
 	"testing"
 
 	"github.com/spf13/afero"
@@ -201,6 +202,24 @@ func TestUnsupportedOperations(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, conn.response().GetStatus(), op.String())
 	}
+}
+
+// TestReadError has a disk that cannot read one replica: the namenode hears of it, and the volume stays.
+func TestReadError(t *testing.T) {
+	fs := faultfs.Wrap(faultfs.NewDisk(faultfs.Options{}))
+	c := newCluster(t, 1, func(_ int, o *Options) { o.Volumes = []Volume{{FS: fs, Dir: "/d", Capacity: 1 << 30}} })
+	b := block(1, 1001, 300_000)
+	put(t, c.dns, b, random(300_000))
+	fs.Inject(faultfs.Rule{Kinds: faultfs.Read, Match: func(op faultfs.Op) bool {
+		return faultfs.Base("blk_1073741825")(op) && op.Offset >= 200_000
+	}, Err: syscall.EIO})
+	got, err := read(t, c.dns[0], b, 0, 1000)
+	require.NoError(t, err)
+	require.Equal(t, random(300_000)[:1000], got)
+	_, err = read(t, c.dns[0], b, 0, 300_000)
+	require.Error(t, err)
+	c.nn.until(t, "the replica is reported", func() bool { return len(c.nn.bad) == 1 })
+	require.NoError(t, c.dns[0].Storages()[0].Failure)
 }
 
 // TestDamage breaks a replica's files: the reader hears of it, and so does the namenode.

@@ -83,7 +83,7 @@ func (x *write) run() error {
 		x.up.fail(err)
 		return err
 	}
-	info, err := x.open(ctx)
+	closed, err := x.open(ctx)
 	if err != nil {
 		x.up.fail(err)
 		if x.copy() { // the source sends on without waiting, and looks for an answer in the end
@@ -99,7 +99,7 @@ func (x *write) run() error {
 		return err
 	}
 	if x.w == nil {
-		x.d.received(info.Storage, info.Block, "")
+		x.d.received(closed.Storage, closed.Block, "")
 	}
 	if x.fromClient() {
 		ok := &hdfspb.BlockOpResponseProto{Status: hdfspb.Status_SUCCESS.Enum(), FirstBadLink: ptr("")}
@@ -135,7 +135,8 @@ func (x *write) check() error {
 	return nil
 }
 
-// open makes or opens the replica, and moves x.block to its new stamp.
+// open makes or opens the replica, and moves x.block to its new stamp. A recovery of the closing is done with that, and
+// gives the replica.
 func (x *write) open(ctx context.Context) (volume.Info, error) {
 	set, newGS := x.d.set, dfs.GenStamp(x.req.GetLatestGenerationStamp())
 	old := x.block.Block
@@ -170,11 +171,10 @@ func (x *write) open(ctx context.Context) (volume.Info, error) {
 	if err != nil {
 		return volume.Info{}, err
 	}
-	info := x.w.Info()
 	if !x.temporary() && x.stage != stageStreamingRecovery {
-		x.d.receiving(info.Storage, info.Block)
+		x.d.receiving(x.w.Storage().ID(), x.w.Block())
 	}
-	return info, nil
+	return volume.Info{}, nil
 }
 
 // abort makes the receiver stop soon, wherever it is: somebody else needs the replica.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"syscall"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -153,7 +154,7 @@ func (d *DataNode) fault(b dfs.Block, err error) {
 	switch {
 	case errors.Is(err, volume.ErrMissing):
 		d.lost(b)
-	case errors.Is(err, volume.ErrBadMeta):
+	case errors.Is(err, volume.ErrBadMeta), errors.Is(err, syscall.EIO):
 		d.reportBad(b)
 	}
 }

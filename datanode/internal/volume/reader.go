@@ -23,6 +23,8 @@ type Reader struct {
 	Storage  string
 	Checksum Checksum // type NULL where the checksums are missing
 
+	set        *Set
+	vol        *Volume
 	data, meta afero.File
 	sum        uint32 // of the last chunk where that is not whole
 	hasSum     bool
@@ -44,7 +46,7 @@ func (s *Set) Open(ctx context.Context, b dfs.Block, min int64) (*Reader, error)
 		if err != nil {
 			return nil, err
 		}
-		rd, err := v.open()
+		rd, err := s.open(v)
 		s.mu.Lock()
 		now := s.lookupLocked(b.ID)
 		same := now == v.r && now.moved == v.moved
@@ -147,8 +149,8 @@ func (s *Set) VisibleLength(b dfs.Block) (int64, error) {
 }
 
 // open opens the files and reads the sum of a last chunk that is not whole, which a later append would replace.
-func (v view) open() (*Reader, error) {
-	rd := &Reader{Block: v.info.Block, Visible: v.visible, Storage: v.info.Storage, sum: v.sum, hasSum: v.hasSum, null: v.r.vol.cfg.Null}
+func (s *Set) open(v view) (*Reader, error) {
+	rd := &Reader{set: s, vol: v.r.vol, Block: v.info.Block, Visible: v.visible, Storage: v.info.Storage, sum: v.sum, hasSum: v.hasSum, null: v.r.vol.cfg.Null}
 	f := v.r.vol.cfg.FS
 	var err error
 	if rd.data, err = f.Open(v.info.Data); err != nil {
@@ -213,7 +215,7 @@ func (r *Reader) ReadAt(p []byte, off int64) error {
 	if err == nil && n < len(p) {
 		err = fmt.Errorf("volume: %s ends at %d, expected %d bytes: %w", r.data.Name(), off+int64(n), r.Block.Len, ErrMissing)
 	}
-	return err
+	return r.set.check(r.vol, err)
 }
 
 // Sums fills p with the sums of the chunks that hold n bytes from off, which begins a chunk, and gives the part filled.
@@ -232,7 +234,7 @@ func (r *Reader) Sums(p []byte, off int64, n int) ([]byte, error) {
 	if err == nil && m < len(body) {
 		err = fmt.Errorf("volume: %s is too short for %d bytes: %w", r.meta.Name(), r.Block.Len, ErrBadMeta)
 	}
-	return p, err
+	return p, r.set.check(r.vol, err)
 }
 
 // Close closes the files.

@@ -128,7 +128,7 @@ func (s *Set) openClaimed(r *replica) (*Reader, error) {
 	s.mu.Lock()
 	v := view{r: r, moved: r.moved, info: r.info(), visible: r.len}
 	s.mu.Unlock()
-	rd, err := v.open()
+	rd, err := s.open(v)
 	return rd, s.check(r.vol, err)
 }
 

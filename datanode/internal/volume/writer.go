@@ -34,6 +34,13 @@ func (w *Writer) Info() Info {
 	return w.r.info()
 }
 
+// Block is the replica as it is now.
+func (w *Writer) Block() dfs.Block {
+	w.set.mu.Lock()
+	defer w.set.mu.Unlock()
+	return w.r.block()
+}
+
 // Storage is the storage that holds the replica.
 func (w *Writer) Storage() *Volume { return w.r.vol }
 

@@ -18,7 +18,7 @@ const (
 // Check compares what the parts of the cluster believe: the namespace with its indexes and leases, the namespace with the
 // block map, the block map with the replicas that datanodes have, and these with their disks. It changes nothing and heals
 // nothing. Nodes that are stopped or paused are left out; a block without any replica is excused once a node was killed,
-// paused or lost power, or while a node is down. It takes 2 seconds at most.
+// paused or lost power, while a node is down, and after the namenode came back. It takes 2 seconds at most.
 func (c *Cluster) Check() error {
 	if c.attached {
 		return nil
@@ -58,7 +58,7 @@ func (c *core) compareReplicas() error {
 	counted := nn.Replicas() // first, so that what is deleted meanwhile is not missed
 	have := map[string]map[client.Block]bool{}
 	names := map[string]string{}
-	excused := len(c.nameNode.damage()) > 0
+	excused := len(c.nameNode.damage()) > 0 || c.nameNode.restarted()
 	for _, d := range c.nodes() {
 		server := d.server()
 		if server == nil || len(d.damage()) > 0 {

@@ -85,7 +85,7 @@ func start(ctx context.Context, conf *config, t TB) (*Cluster, error) {
 		return nil, err
 	}
 	c := newCluster(conf, t)
-	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	ctx, cancel := context.WithTimeout(ctx, startTimeout+conf.settings.namenode.SafeModeExtension)
 	defer cancel()
 	var err error
 	labelled(ctx, c.id, func() { err = c.boot(ctx) })
@@ -139,7 +139,11 @@ func (c *Cluster) boot(ctx context.Context) error {
 	if _, err := c.addDataNodes(ctx, c.conf.dataNodes); err != nil {
 		return err
 	}
-	if err := c.WaitActive(ctx); err != nil {
+	server := c.nameNode.server()
+	if server == nil { // closed by whoever has not waited for New
+		return fmt.Errorf("minidfs: %s has ended: %w", c.nameNode.id, ErrClosed)
+	}
+	if err := c.awaitService(ctx, server); err != nil {
 		return err
 	}
 	if c.conf.files == nil {
@@ -281,11 +285,11 @@ func (c *core) close() error {
 		return c.end.err
 	}
 	defer close(c.done)
-	c.faults.clear()
 	var errs []error
 	if !c.attached {
-		errs = append(errs, c.stopNodes(data))
+		errs = append(errs, c.stopNodes(data)) // what a fault holds ends with its node, and never happens
 	}
+	c.faults.clear()
 	c.end.leaks = c.leaks(data)
 	errs = append(errs, c.net.Close())
 	for _, d := range data {

@@ -15,3 +15,22 @@ func (c *Cluster) Written(id string) int64 {
 	}
 	return total
 }
+
+// Syncs counts the syncs of all datanodes' disks.
+func (c *Cluster) Syncs() int64 {
+	var total int64
+	for _, d := range c.nodes() {
+		for _, disk := range d.disks {
+			total += disk.Counts().Syncs
+		}
+	}
+	return total
+}
+
+// Folder is where a node's first volume is.
+func (c *Cluster) Folder(id string) string {
+	if d := c.DataNode(id); d != nil {
+		return d.dirs[0]
+	}
+	return c.nameNode.dirs[0]
+}

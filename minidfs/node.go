@@ -309,6 +309,13 @@ func (n *node) Running() bool {
 	return n.life != nil
 }
 
+// restarted reports whether this is not the node's first life.
+func (n *node) restarted() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.lives > 1
+}
+
 // damage says what was done to the node in all its lives.
 func (n *node) damage() []string {
 	n.mu.Lock()

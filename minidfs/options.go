@@ -69,7 +69,7 @@ func (c *config) check() error {
 		return fmt.Errorf("minidfs: dfs.namenode.safemode.min.datanodes=%d can never be met by %d datanodes", c.settings.namenode.SafeModeDatanodes, c.dataNodes)
 	case c.memory && c.port != 0:
 		return errors.New("minidfs: Port and MemNet contradict each other: an in-memory network has no ports of the machine")
-	case c.dir != "" && c.kept && c.temporary:
+	case c.kept && c.temporary:
 		return errors.New("minidfs: Dir and TempDir contradict each other: data are either kept or removed")
 	case len(c.racks) > c.dataNodes && c.dataNodes > 0:
 		return fmt.Errorf("minidfs: %d racks for %d datanodes: name at most one a datanode", len(c.racks), c.dataNodes)

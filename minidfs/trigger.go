@@ -12,10 +12,6 @@ func (c *Cluster) TriggerHeartbeats(ctx context.Context) error {
 	if err := c.own("TriggerHeartbeats"); err != nil {
 		return err
 	}
-	return c.heartbeats(ctx)
-}
-
-func (c *core) heartbeats(ctx context.Context) error {
 	return c.eachDataNode(func(d *datanode.DataNode) error { return d.TriggerHeartbeat(ctx) })
 }
 

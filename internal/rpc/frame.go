@@ -14,9 +14,9 @@ const (
 	// DefaultMaxFrame is Hadoop's bound on the length of a frame.
 	DefaultMaxFrame = 128 << 20
 
-	readBuffer   = 4 << 10  // of each connection; what is longer is read past it
-	pooledBuffer = 64 << 10 // longer buffers are left to the garbage collector
-	frameStep    = 64 << 10 // a long frame gets memory in growing steps, as its bytes arrive
+	readBuffer   = 4 << 10   // of each connection; what is longer is read past it
+	pooledBuffer = 256 << 10 // longer buffers are left to the garbage collector; a page of a listing is not
+	frameStep    = 64 << 10  // a long frame gets memory in growing steps, as its bytes arrive
 )
 
 // lengthError reports a frame length that no peer may send.

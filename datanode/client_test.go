@@ -155,9 +155,13 @@ func read(t testing.TB, d *DataNode, b dfs.Block, off, n int64) ([]byte, error) 
 	return connect(t, d).read(b, off, n)
 }
 
+func readOp(b dfs.Block, off, n int64) *hdfspb.OpReadBlockProto {
+	return &hdfspb.OpReadBlockProto{Header: clientHeader(b, "test-client"), Offset: ptr(uint64(off)), Len: ptr(uint64(n))}
+}
+
 func (c *testConn) read(b dfs.Block, off, n int64) ([]byte, error) {
 	c.t.Helper()
-	c.op(transfer.OpReadBlock, &hdfspb.OpReadBlockProto{Header: clientHeader(b, "test-client"), Offset: ptr(uint64(off)), Len: ptr(uint64(n))})
+	c.op(transfer.OpReadBlock, readOp(b, off, n))
 	var r hdfspb.BlockOpResponseProto
 	if err := transfer.ReadMessage(c.r, &r); err != nil {
 		return nil, err

@@ -296,5 +296,8 @@ func TestFailedVolume(t *testing.T) {
 	}
 	d.CheckVolumes()
 	<-d.Done()
+	c.nn.mu.Lock()
+	require.Equal(t, codeFatalDisk, c.nn.errs[len(c.nn.errs)-1].GetErrorCode())
+	c.nn.mu.Unlock()
 	require.ErrorIs(t, d.TriggerHeartbeat(context.Background()), errEnded)
 }

@@ -1,7 +1,10 @@
 package datanode
 
 import (
+	"context"
 	"errors"
+	"sync"
+	"time"
 
 	"github.com/minidfs/go-minidfs/datanode/internal/volume"
 	"github.com/minidfs/go-minidfs/internal/dfs"
@@ -113,10 +116,12 @@ const (
 )
 
 func (d *DataNode) reportError(code uint32, message string) {
-	d.tellAll("errorReport", func(a *actor) error {
-		req := &hdfspb.ErrorReportRequestProto{Registartion: a.registration(), ErrorCode: &code, Msg: &message}
-		return a.call(d.ctx, "errorReport", req, &hdfspb.ErrorReportResponseProto{})
-	})
+	d.tellAll("errorReport", func(a *actor) error { return a.reportError(d.ctx, code, message) })
+}
+
+func (a *actor) reportError(ctx context.Context, code uint32, message string) error {
+	req := &hdfspb.ErrorReportRequestProto{Registartion: a.registration(), ErrorCode: &code, Msg: &message}
+	return a.call(ctx, "errorReport", req, &hdfspb.ErrorReportResponseProto{})
 }
 
 // volumeFailed tells the namenodes that a volume is gone. Beyond what is tolerated the datanode ends its service.
@@ -131,6 +136,23 @@ func (d *DataNode) volumeFailed(v *volume.Volume, err error) {
 		return
 	}
 	d.log.Error("datanode: too many failed volumes, ending the service", "failed", failed, "tolerated", d.opt.FailedVolumesTolerated)
+	d.goDo(func() { d.farewell("DataNode failed volumes:" + v.Dir() + ": " + err.Error()) })
+}
+
+// farewellTimeout is how long the namenodes have to hear that the service ends.
+const farewellTimeout = 2 * time.Second
+
+// farewell tells the namenodes that the disks are gone, and ends the service.
+func (d *DataNode) farewell(message string) {
+	ctx, cancel := context.WithTimeout(d.ctx, farewellTimeout)
+	defer cancel()
+	var wg sync.WaitGroup
+	for _, a := range d.actors {
+		if a.registration() != nil {
+			wg.Go(func() { _ = a.reportError(ctx, codeFatalDisk, message) })
+		}
+	}
+	wg.Wait()
 	if err := d.sever(); err != nil {
 		d.log.Debug("datanode: closing connections", "err", err)
 	}

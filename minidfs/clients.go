@@ -57,6 +57,24 @@ func (c *Cluster) NewClient(user string, options ...func(*client.Options)) (*cli
 	return fs, nil
 }
 
+// root is a client of the superuser's for the cluster's own verbs.
+func (c *Cluster) root() (*client.Client, error) {
+	c.views.Lock()
+	fs := c.admin
+	c.views.Unlock()
+	if fs != nil {
+		return fs, nil
+	}
+	fs, err := c.NewClient(c.Superuser())
+	if err != nil {
+		return nil, err
+	}
+	c.views.Lock()
+	defer c.views.Unlock()
+	c.admin = fs
+	return fs, nil
+}
+
 // Dial opens a connection to a node of the cluster, in memory or not. Other Go clients take it as their dial function.
 func (c *Cluster) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	return c.host(clientHost, loopback, nil).Dial(ctx, network, addr)
@@ -111,7 +129,7 @@ func (c *Cluster) directory() (string, error) {
 	c.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
-	fs, err := c.NewClient(c.Superuser())
+	fs, err := c.root()
 	if err != nil {
 		return dir, err
 	}
@@ -140,7 +158,7 @@ func (c *Cluster) forget() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), forgetTimeout)
 	defer cancel()
-	fs, err := c.NewClient(c.Superuser())
+	fs, err := c.root()
 	if err != nil {
 		return err
 	}

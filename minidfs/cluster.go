@@ -38,6 +38,7 @@ type Cluster struct {
 
 	views   sync.Mutex
 	clients []*client.Client // closed with this Cluster
+	admin   *client.Client   // one of them, for the cluster's own verbs; made on demand
 	dir     string           // of Path, made on demand
 	left    bool             // closed
 }
@@ -245,7 +246,10 @@ func (c *core) nodes() []*DataNode {
 
 // DataNode is the datanode of that name: dn1, dn2 and so on. It is nil for a name that no node has.
 func (c *Cluster) DataNode(id string) *DataNode {
-	for _, d := range c.DataNodes() {
+	if err := c.own("DataNode"); err != nil {
+		return nil
+	}
+	for _, d := range c.nodes() {
 		if d.id == id {
 			return d
 		}

@@ -78,6 +78,7 @@ func confEffects() map[string]effect {
 		})},
 		"dfs.replication": {value: "2", check: func(t *testing.T, c *minidfs.Cluster, root *client.Client) {
 			require.NoError(t, root.WriteFile(t.Context(), "/f", []byte("x")))
+			require.NoError(t, c.WaitReplicated(t.Context(), "/f", 2))
 			require.Len(t, locations(t, c, "/f"), 2)
 		}},
 		"dfs.replication.max": {value: "3", check: func(t *testing.T, _ *minidfs.Cluster, root *client.Client) {
@@ -181,6 +182,7 @@ func confEffects() map[string]effect {
 		}},
 		"dfs.namenode.stale.datanode.interval": {value: "10000", check: func(t *testing.T, c *minidfs.Cluster, root *client.Client) {
 			require.NoError(t, root.WriteFile(t.Context(), "/f", []byte("x")))
+			require.NoError(t, c.WaitReplicated(t.Context(), "/f", 3))
 			require.NoError(t, c.DataNode("dn1").Kill())
 			time.Sleep(15 * time.Second)
 			for range 20 {

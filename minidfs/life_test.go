@@ -246,7 +246,7 @@ func TestStableNames(t *testing.T) {
 	require.Nil(t, c.DataNode("dn5"))
 	require.Nil(t, c.NameNode("nn2"))
 	require.NoError(t, c.Client("alice").WriteFile(t.Context(), c.Path("f"), []byte("x"), client.Replication(4)))
-	require.Len(t, locations(t, c, c.Path("f")), 4)
+	require.NoError(t, c.WaitReplicated(t.Context(), c.Path("f"), 4))
 }
 
 // TestDataNodesFirst starts datanodes while the namenode is down: they do not wait for it, they find it.

@@ -81,6 +81,13 @@ func (c *config) check() error {
 	return nil
 }
 
+// shapes reports whether the options ask for something that an HDFS which runs already may not have. How many datanodes it
+// has, and where they keep their data, is its own affair.
+func (c *config) shapes() bool {
+	return c.memory || c.port != 0 || c.kept || c.ownAddresses || c.powerCuts || c.capacity > 0 || len(c.racks) > 0 ||
+		len(c.settings.given) > 0 || len(c.settings.namenode.Groups) > 0
+}
+
 // DataNodes sets how many datanodes the cluster starts with: 3 when left out, 0 for a namenode alone.
 func DataNodes(n int) Option {
 	return func(c *config) error {

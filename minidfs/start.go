@@ -47,7 +47,7 @@ func attach(t TB, conf *config, uri, confDir string) *Cluster {
 		t.Fatalf("%v: it is from MINIDFS_URI", err)
 		return nil
 	}
-	if conf.memory || conf.port != 0 || conf.dir != "" || len(conf.settings.given) > 0 {
+	if conf.shapes() {
 		t.Skipf("minidfs: the test's options need a cluster of our own; MINIDFS_URI names %s", uri)
 	}
 	if err := conf.complete(); err != nil {

@@ -3,8 +3,10 @@ package minidfs
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/minidfs/go-minidfs/client"
 	"github.com/minidfs/go-minidfs/datanode"
 	"github.com/minidfs/go-minidfs/namenode"
 )
@@ -41,3 +43,31 @@ func (c *core) awaitService(ctx context.Context, server *namenode.NameNode) erro
 	}
 	return nil
 }
+
+// WaitReplicated returns once every block of a file has at least n replicas, by the namenode's knowledge.
+func (c *Cluster) WaitReplicated(ctx context.Context, path string, n int) error {
+	fs, err := c.root()
+	if err != nil {
+		return err
+	}
+	ticker := time.NewTicker(replicatedPoll)
+	defer ticker.Stop()
+	for {
+		blocks, err := fs.Locations(ctx, path)
+		if err != nil {
+			return err
+		}
+		short := slices.IndexFunc(blocks, func(b client.LocatedBlock) bool { return len(b.Replicas) < n })
+		if short < 0 {
+			return nil
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return fmt.Errorf("minidfs: %s of %s has %d of %d replicas: %w", blocks[short].Block, path, len(blocks[short].Replicas), n, context.Cause(ctx))
+		}
+	}
+}
+
+// replicatedPoll is how often WaitReplicated asks the namenode, which announces nothing to clients.
+const replicatedPoll = 2 * time.Millisecond

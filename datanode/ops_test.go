@@ -160,7 +160,11 @@ func TestReplaceBlock(t *testing.T) {
 	mustRead(t, c.dns[1], b, data)
 	c.nn.until(t, "the copy is reported", func() bool { return c.nn.count(b, received) == 2 })
 	c.nn.mu.Lock()
-	require.Equal(t, "hint", c.nn.changes[len(c.nn.changes)-1].hint)
+	for _, k := range c.nn.changes {
+		if k.uuid == c.dns[1].ID().UUID {
+			require.Equal(t, "hint", k.hint)
+		}
+	}
 	c.nn.mu.Unlock()
 
 	conn = connect(t, c.dns[1])

@@ -34,3 +34,6 @@ func (c *Cluster) Folder(id string) string {
 	}
 	return c.nameNode.dirs[0]
 }
+
+// Heartbeats counts those that a namenode has answered in this life.
+func (d *DataNode) Heartbeats() int64 { return d.server().Counts().Heartbeats }

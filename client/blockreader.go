@@ -48,7 +48,7 @@ func (c *Client) openBlock(ctx context.Context, b *hdfspb.LocatedBlockProto, nod
 // startBlock sends the request on conn and reads the answer; conn is closed where that fails.
 func (c *Client) startBlock(ctx context.Context, conn *dataConn, b *hdfspb.LocatedBlockProto, node *hdfspb.DatanodeInfoProto, off, n int64) (*blockReader, error) {
 	r := &blockReader{c: c, node: node, located: b, conn: conn, pos: off, end: off + n}
-	r.stop = context.AfterFunc(ctx, func() { conn.Close() })
+	r.stop = c.endWith(ctx, conn)
 	if err := r.start(b, off, n); err != nil {
 		r.close()
 		if ctx.Err() != nil {

@@ -133,7 +133,7 @@ func (c *Client) blockSum(ctx context.Context, b *hdfspb.LocatedBlockProto, d *h
 		return nil, err
 	}
 	defer conn.Close()
-	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	defer c.endWith(ctx, conn)()
 	err = transfer.WriteOp(conn, transfer.OpBlockChecksum, &hdfspb.OpBlockChecksumProto{
 		Header:               &hdfspb.BaseHeaderProto{Block: b.GetB(), Token: b.GetBlockToken()},
 		BlockChecksumOptions: &hdfspb.BlockChecksumOptionsProto{BlockChecksumType: &kind, StripeLength: proto.Uint64(0)},

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"log/slog"
+	"net"
 	"path"
 	"sync"
 	"sync/atomic"
@@ -35,6 +36,8 @@ type Client struct {
 	mu         sync.Mutex
 	defaults   ServerDefaults
 	defaultsAt time.Time // zero: not asked yet
+	closed     bool
+	watched    sync.WaitGroup // connections that end with a context; none is added once closed is set
 }
 
 // New makes a Client. It opens no connection: the first call does.
@@ -63,10 +66,36 @@ func New(o Options) (*Client, error) {
 // Close aborts the files that are open for writing, ends every call and closes every connection. Files should be closed
 // before: what was not flushed is lost, and the lease of an aborted file runs on until the namenode ends it.
 func (c *Client) Close() error {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
 	c.stop(ErrClosed)
 	c.leases.abortAll()
+	c.watched.Wait()
 	c.pool.close()
 	return c.nn.close()
+}
+
+// endWith closes conn when ctx ends. stop ends that, and reports whether conn has been left open.
+func (c *Client) endWith(ctx context.Context, conn net.Conn) (stop func() bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		conn.Close()
+		return func() bool { return false }
+	}
+	c.watched.Add(1)
+	unwatch := context.AfterFunc(ctx, func() {
+		defer c.watched.Done()
+		conn.Close()
+	})
+	return func() bool {
+		left := unwatch()
+		if left {
+			c.watched.Done()
+		}
+		return left
+	}
 }
 
 // Name is what the namenode knows the client by. The files it writes have lease holders of their own, which begin with it.

@@ -1,7 +1,6 @@
 package client
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -102,7 +101,7 @@ func (p *pipeline) connect(s stage, stamp uint64) *fault {
 	if err != nil {
 		return &fault{err: fmt.Errorf("no connection to datanode %s: %w", nodeName(p.nodes[0]), err)}
 	}
-	unhook := context.AfterFunc(ctx, func() { conn.Close() })
+	unhook := p.w.c.endWith(ctx, conn)
 	if f := p.setUp(conn, s, stamp); f != nil {
 		unhook()
 		conn.Close()

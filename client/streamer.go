@@ -42,9 +42,9 @@ type streamer struct {
 	lastSent bool      // the packet that ends the block is on its way: everything before it is acked
 	sentAt   time.Time // when something was sent last
 	beat     *time.Timer
-	overdue  *packet   // what was not acked when the last heartbeat was sent; nil once it is
-	broken   error // sending failed: only acks are awaited, for a word on the culprit
-	rebuilt  int   // pipelines since the last ack
+	overdue  *packet // what was not acked when the last heartbeat was sent; nil once it is
+	broken   error   // sending failed: only acks are awaited, for a word on the culprit
+	rebuilt  int     // pipelines since the last ack
 	excluded map[string]exclusion
 }
 

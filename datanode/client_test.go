@@ -152,7 +152,9 @@ func (w *testWriter) all(off int64, data []byte, n int) {
 // read reads a range over a connection of its own and checks everything that can be checked.
 func read(t testing.TB, d *DataNode, b dfs.Block, off, n int64) ([]byte, error) {
 	t.Helper()
-	return connect(t, d).read(b, off, n)
+	c := connect(t, d)
+	defer c.Close()
+	return c.read(b, off, n)
 }
 
 func readOp(b dfs.Block, off, n int64) *hdfspb.OpReadBlockProto {

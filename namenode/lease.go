@@ -132,11 +132,11 @@ func (n *NameNode) release(ctx context.Context, f *namespace.FileInfo) (closed b
 	case last.State == dfs.BlockCommitted || last.State == dfs.BlockComplete:
 		_, err := n.edit(ctx, internalOp(&namespace.CloseFile{FileID: f.ID}))
 		return err == nil, err
-	case last.State == dfs.BlockUnderRecovery && n.blocks.Recovering(last.ID):
-		return false, nil
-	case last.Len == 0 && last.State == dfs.BlockUnderConstruction && n.neverWritten(last):
+	case last.Len == 0 && n.neverWritten(last): // a recovery that was started nevertheless finds no primary
 		_, err := n.edit(ctx, internalOp(&namespace.CloseFile{FileID: f.ID, Drop: true}))
 		return err == nil, err
+	case last.State == dfs.BlockUnderRecovery && n.blocks.Recovering(last.ID):
+		return false, nil
 	}
 	result, err := n.edit(ctx, internalOp(&namespace.StartRecovery{FileID: f.ID, NewHolder: n.ownHolder()}))
 	if err != nil {

@@ -76,11 +76,14 @@ func (w *Writer) ToRBW() (dfs.Block, error) {
 }
 
 // finalize makes a claimed replica FINALIZED.
-func (s *Set) finalize(r *replica) error {
+func (s *Set) finalize(r *replica) error { return s.finalizeAs(r, r.gs) }
+
+// finalizeAs is finalize under another stamp.
+func (s *Set) finalizeAs(r *replica, gs dfs.GenStamp) error {
 	if r.synced {
 		defer func(old string) { _ = r.vol.syncDirs(old, r.vol.layout.dir(r.id, dfs.ReplicaFinalized)) }(r.vol.layout.dir(r.id, r.place()))
 	}
-	return s.move(r, dfs.ReplicaFinalized, r.gs)
+	return s.move(r, dfs.ReplicaFinalized, gs)
 }
 
 // move brings a claimed replica to another state and stamp, and its files to where they belong. The data file goes last

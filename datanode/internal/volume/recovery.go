@@ -82,16 +82,22 @@ func (s *Set) UpdateRecovery(ctx context.Context, b dfs.Block, id dfs.GenStamp, 
 	}
 	if n < r.len && r.was == dfs.ReplicaFinalized {
 		// while the files change, what a crash leaves must be found in rbw and be verified
+		old := r.vol.layout.dir(r.id, r.was)
 		if err := s.move(r, dfs.ReplicaRWR, id); err != nil {
 			return Info{}, err
 		}
+		if err := r.vol.syncDirs(r.vol.layout.rbw, old); err != nil {
+			return Info{}, s.check(r.vol, err)
+		}
 	}
 	if r.was != dfs.ReplicaFinalized || n < r.len {
+		// what was durable before must stay so: a power loss that undoes half of the change would take it away
+		r.synced = true
 		if err := s.repair(r, n); err != nil {
 			return Info{}, err
 		}
 	}
-	if err := s.move(r, dfs.ReplicaFinalized, id); err != nil {
+	if err := s.finalizeAs(r, id); err != nil {
 		return Info{}, err
 	}
 	return r.info(), nil

@@ -83,7 +83,7 @@ func (s *Set) RecoverClose(ctx context.Context, a Resume) (Info, error) {
 	if err := recoverable(r, a); err != nil {
 		return Info{}, err
 	}
-	if err := s.move(r, r.state, a.GenStamp); err != nil {
+	if err := s.restamp(r, r.state, a.GenStamp); err != nil {
 		return Info{}, err
 	}
 	if r.state == dfs.ReplicaRBW {
@@ -165,7 +165,7 @@ func (s *Set) reopen(r *replica, a Resume, ok func(*replica) error) (*Writer, er
 	if err := w.openTail(acked); err != nil {
 		return nil, errors.Join(s.check(r.vol, err), w.closeFiles())
 	}
-	if err := s.move(r, dfs.ReplicaRBW, a.GenStamp); err != nil {
+	if err := s.restamp(r, dfs.ReplicaRBW, a.GenStamp); err != nil {
 		return nil, errors.Join(err, w.closeFiles())
 	}
 	s.mu.Lock()
@@ -173,6 +173,16 @@ func (s *Set) reopen(r *replica, a Resume, ok func(*replica) error) (*Writer, er
 	s.mu.Unlock()
 	r.vol.reserved.Add(rest)
 	return w, nil
+}
+
+// restamp moves a claimed replica that has bytes which may be durable, and makes the move durable: the namenode is told of
+// the stamp, and takes a replica that a power loss has given its old one back for corrupt.
+func (s *Set) restamp(r *replica, to dfs.ReplicaState, gs dfs.GenStamp) error {
+	old := r.vol.layout.dir(r.id, r.place())
+	if err := s.move(r, to, gs); err != nil {
+		return err
+	}
+	return s.check(r.vol, r.vol.syncDirs(r.vol.layout.dir(r.id, to), old))
 }
 
 // openTail opens the files of a claimed replica, checks its last chunk and cuts it to n bytes.

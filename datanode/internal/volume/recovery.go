@@ -90,9 +90,10 @@ func (s *Set) UpdateRecovery(ctx context.Context, b dfs.Block, id dfs.GenStamp, 
 			return Info{}, s.check(r.vol, err)
 		}
 	}
+	// What was durable before must stay so: a power loss that undid half of the change would take it away, and so would one
+	// that gave the replica its old stamp back, once the namenode knows the new one.
+	r.synced = true
 	if r.was != dfs.ReplicaFinalized || n < r.len {
-		// what was durable before must stay so: a power loss that undoes half of the change would take it away
-		r.synced = true
 		if err := s.repair(r, n); err != nil {
 			return Info{}, err
 		}

@@ -292,33 +292,46 @@ func TestFatalAnswerAfterTheOthers(t *testing.T) {
 	})
 }
 
-// TestQuickYield: a quick method holds up its connection until it yields.
+// TestQuickYield: a quick method, or a hook before it, holds up its connection until it yields.
 func TestQuickYield(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBlock()
-		yield := make(chan struct{})
-		quick := Handle("quick", func(ctx context.Context, c *Call, req *fileInfoReq) (*fileInfoResp, error) {
-			<-yield
-			c.Yield()
-			c.Yield()
-			<-b.release
-			return nil, nil
-		}).Quick()
-		p := newPair(t, ServerOptions{}, toy(quick), ClientOptions{})
-		done := make(chan error, 2)
-		go func() { done <- p.Call(t.Context(), "quick", &fileInfoReq{Src: proto.String("/f")}, nil) }()
-		synctest.Wait()
-		go func() {
-			_, err := p.stat(t.Context(), "/f")
-			done <- err
-		}()
-		synctest.Wait()
-		require.Empty(t, done)
-		close(yield)
-		require.NoError(t, <-done)
-		close(b.release)
-		require.NoError(t, <-done)
-	})
+	for _, name := range []string{"method", "hook"} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBlock()
+				yield := make(chan struct{})
+				wait := func(c *Call, in string) {
+					if c.Method == "quick" && in == name {
+						<-yield
+						c.Yield()
+						c.Yield()
+						<-b.release
+					}
+				}
+				quick := Handle("quick", func(_ context.Context, c *Call, _ *fileInfoReq) (*fileInfoResp, error) {
+					wait(c, "method")
+					return nil, nil
+				}).Quick()
+				hook := func(ctx context.Context, c *Call, next Next) (proto.Message, error) {
+					wait(c, "hook")
+					return next(ctx)
+				}
+				p := newPair(t, ServerOptions{Hook: hook}, toy(quick), ClientOptions{})
+				done := make(chan error, 2)
+				go func() { done <- p.Call(t.Context(), "quick", &fileInfoReq{Src: proto.String("/f")}, nil) }()
+				synctest.Wait()
+				go func() {
+					_, err := p.stat(t.Context(), "/f")
+					done <- err
+				}()
+				synctest.Wait()
+				require.Empty(t, done)
+				close(yield)
+				require.NoError(t, <-done)
+				close(b.release)
+				require.NoError(t, <-done)
+			})
+		})
+	}
 }
 
 // TestCloseUnderBlockedPeers closes the server under peers that have sent nothing, half a frame, and a call.

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"net/url"
 	"os"
 	"strings"
 
 	"github.com/minidfs/go-minidfs/client"
+	"github.com/minidfs/go-minidfs/minidfs"
 )
 
 // session is one run of the shell.
@@ -48,7 +48,7 @@ func shellCommands() []shellCommand {
 func shell(ctx context.Context, args []string, std stdio) int {
 	var uri, user string
 	flags := flag.NewFlagSet("minidfs fs", flag.ContinueOnError)
-	flags.StringVar(&uri, "uri", os.Getenv("MINIDFS_URI"), "hdfs://host:port[,host:port]; default: $MINIDFS_URI")
+	flags.StringVar(&uri, "uri", os.Getenv("MINIDFS_URI"), "hdfs://host:port[,host:port], or a logical name that $HADOOP_CONF_DIR explains; default: $MINIDFS_URI")
 	flags.StringVar(&user, "user", os.Getenv("HADOOP_USER_NAME"), "who to be; default: $HADOOP_USER_NAME, then the user of the operating system")
 	flags.Usage = func() {
 		fmt.Fprint(flags.Output(), "usage: minidfs fs -uri URI COMMAND ARGS\n\ncommands:\n")
@@ -77,13 +77,20 @@ func shell(ctx context.Context, args []string, std stdio) int {
 // runShell connects and runs one command.
 func runShell(ctx context.Context, c shellCommand, args []string, uri, user string, std stdio) int {
 	set, rest, err := letters(c, args)
+	if errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintf(std.out, "usage: minidfs fs %s %s\n\n%s\n", c.name, c.args, c.help)
+		return exitOK
+	}
 	if err != nil {
 		fmt.Fprintf(std.err, "minidfs fs %s: %v\nusage: minidfs fs %s %s\n", c.name, err, c.name, c.args)
 		return exitUsage
 	}
-	addrs, err := namenodes(uri)
+	if uri == "" {
+		return failed(std, errors.New("fs: -uri is missing: write -uri hdfs://host:port, or set MINIDFS_URI"))
+	}
+	addrs, err := minidfs.Resolve(uri, os.Getenv("HADOOP_CONF_DIR"))
 	if err != nil {
-		return failed(std, err)
+		return failed(std, fmt.Errorf("fs: %w", err))
 	}
 	fs, err := client.New(client.Options{Addrs: addrs, User: user})
 	if err != nil {
@@ -100,9 +107,11 @@ func runShell(ctx context.Context, c shellCommand, args []string, uri, user stri
 func letters(c shellCommand, args []string) (map[string]bool, []string, error) {
 	set := map[string]bool{}
 	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' {
-		if args[0] == "--" {
-			args = args[1:]
-			break
+		switch args[0] {
+		case "-help", "--help":
+			return nil, nil, flag.ErrHelp
+		case "--":
+			return set, args[1:], enough(c, args[1:])
 		}
 		for _, letter := range args[0][1:] {
 			if !strings.ContainsRune(c.flags, letter) {
@@ -112,24 +121,14 @@ func letters(c shellCommand, args []string) (map[string]bool, []string, error) {
 		}
 		args = args[1:]
 	}
-	if len(args) < c.least {
-		return nil, nil, fmt.Errorf("%d arguments are wanted at least", c.least)
-	}
-	return set, args, nil
+	return set, args, enough(c, args)
 }
 
-// namenodes reads hdfs://host:port[,host:port].
-func namenodes(uri string) ([]string, error) {
-	if uri == "" {
-		return nil, errors.New("fs: -uri is missing: write -uri hdfs://host:port, or set MINIDFS_URI")
+func enough(c shellCommand, args []string) error {
+	if len(args) < c.least {
+		return fmt.Errorf("%d arguments are wanted at least", c.least)
 	}
-	list := strings.Split(strings.TrimSuffix(strings.TrimPrefix(uri, "hdfs://"), "/"), ",")
-	for _, addr := range list {
-		if u, err := url.Parse("hdfs://" + addr); err != nil || u.Port() == "" || u.Path != "" {
-			return nil, fmt.Errorf("fs: %q is no address of a namenode: write hdfs://host:port[,host:port]", uri)
-		}
-	}
-	return list, nil
+	return nil
 }
 
 // each calls f for every path and goes on after errors.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -57,13 +58,17 @@ func run(ctx context.Context, args []string, std stdio) int {
 	return exitUsage
 }
 
-// parse reads flags. done says that there is nothing more to do but to exit with code.
+// parse reads flags. done says that there is nothing more to do but to exit with code. Help goes to the output; what was
+// not understood is one line on the error output.
 func parse(flags *flag.FlagSet, args []string, std stdio) (code int, done bool) {
-	flags.SetOutput(std.err)
+	var help bytes.Buffer
+	flags.SetOutput(&help)
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
+		std.out.Write(help.Bytes())
 		return exitOK, true
 	case err != nil:
+		fmt.Fprintf(std.err, "%s: %s; %s --help says more\n", flags.Name(), oneLine(err), flags.Name())
 		return exitUsage, true
 	}
 	return exitOK, false

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -104,7 +105,10 @@ func (f *serveFlags) run(ctx context.Context, std stdio) int {
 		options = append(options, minidfs.Superuser(f.superuser))
 	}
 	c, err := minidfs.New(ctx, append(options, f.conf...)...)
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return exitOK // told to stop before it was ready
+	case err != nil:
 		return failed(std, err)
 	}
 	code, err := f.announceAndWait(ctx, c, std)
@@ -119,13 +123,7 @@ func (f *serveFlags) run(ctx context.Context, std stdio) int {
 
 // announceAndWait prints the line and waits for the signal or the command.
 func (f *serveFlags) announceAndWait(ctx context.Context, c *minidfs.Cluster, std stdio) (int, error) {
-	confDir := f.writeConf
-	var err error
-	if confDir != "" {
-		err = c.WriteConf(confDir)
-	} else {
-		confDir, err = c.ConfDir()
-	}
+	confDir, err := f.siteFiles(c)
 	if err != nil {
 		return exitError, err
 	}
@@ -145,6 +143,23 @@ func (f *serveFlags) announceAndWait(ctx context.Context, c *minidfs.Cluster, st
 	}
 	<-ctx.Done()
 	return exitOK, nil
+}
+
+// siteFiles writes the configuration for other clients, and gives its folder: the one that was asked for, or one that goes
+// or stays with the data.
+func (f *serveFlags) siteFiles(c *minidfs.Cluster) (string, error) {
+	dir := f.writeConf
+	switch {
+	case dir == "" && f.dir == "":
+		return c.ConfDir()
+	case dir == "":
+		dir = filepath.Join(f.dir, "conf")
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	return dir, c.WriteConf(dir)
 }
 
 // runCommand runs the user's command against the cluster and gives its exit code. It is told of our signal, and killed

@@ -98,6 +98,9 @@ func (d *DataNode) candidates(ctx context.Context, r *hdfspb.RecoveringBlockProt
 			list = append(list, c)
 		}
 	}
+	if len(locs) == 0 {
+		return nil, fmt.Errorf("datanode: the namenode names no datanode that has %s", b)
+	}
 	if errs == len(locs) {
 		return nil, fmt.Errorf("datanode: all datanodes failed: block=%s: %w", b, failed)
 	}

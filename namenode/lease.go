@@ -150,7 +150,7 @@ func (n *NameNode) release(ctx context.Context, f *namespace.FileInfo) (closed b
 // neverWritten reports whether no datanode has ever been told of the block: it has no replica, and after a restart
 // every datanode has had its time to report one.
 func (n *NameNode) neverWritten(b *namespace.FileBlock) bool {
-	return len(n.blocks.Locate(b.ID, "").Targets) == 0 && time.Since(n.started) > n.o.StaleAfter
+	return !n.blocks.Reported(b.ID) && len(n.blocks.Locate(b.ID, "").Targets) == 0 && time.Since(n.started) > n.o.StaleAfter
 }
 
 // ownHolder is the name under which the namenode itself holds the leases that it recovers.

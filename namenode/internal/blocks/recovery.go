@@ -76,12 +76,20 @@ func (m *Manager) Recovering(id dfs.BlockID) bool {
 	return b != nil && !b.uc.recovery.spent
 }
 
-// recoveryHoldersLocked are the storages whose replicas are to be recovered.
+// recoveryHoldersLocked are the storages whose replicas are to be recovered, those included that already have a stamp
+// whose edit never came: their writer, or this namenode, was gone before.
 func (m *Manager) recoveryHoldersLocked(b *block) []*storage {
-	if from := m.blocks[b.uc.recovery.from]; from != nil {
-		return from.holders()
+	from := m.blocks[b.uc.recovery.from]
+	if from == nil {
+		return nil
 	}
-	return nil
+	list := slices.Clone(from.holders())
+	for _, e := range m.early[from.ID] {
+		if !slices.ContainsFunc(list, func(s *storage) bool { return s.node == e.storage.node }) {
+			list = append(list, e.storage)
+		}
+	}
+	return list
 }
 
 // choosePrimaryLocked gives the recovery of b to the datanode heard last among those not tried yet. It reports whether
@@ -125,7 +133,7 @@ func (m *Manager) takeRecoveriesLocked(n *node, now time.Time) []RecoveringBlock
 		rec := b.uc.recovery
 		rec.taken, rec.issued = true, now
 		if from := m.blocks[rec.from]; from != nil {
-			out = append(out, RecoveringBlock{Block: from.Block, ID: rec.id, Truncate: rec.cut, Targets: recoveryTargets(from.holders())})
+			out = append(out, RecoveringBlock{Block: from.Block, ID: rec.id, Truncate: rec.cut, Targets: recoveryTargets(m.recoveryHoldersLocked(b))})
 		}
 	}
 	n.recover = nil

@@ -46,6 +46,14 @@ func (m *Manager) Replicas(id dfs.BlockID) int {
 	return 0
 }
 
+// Reported reports whether any datanode has told of a replica of the block, whatever its state and stamp.
+func (m *Manager) Reported(id dfs.BlockID) bool {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	b := m.blocks[id]
+	return b != nil && len(b.replicas) > 0 || len(m.early[id]) > 0
+}
+
 // Wait returns a channel that is closed once n live replicas are finalized with just that stamp and length, or the
 // block is gone. Whoever gives up may just leave it.
 func (m *Manager) Wait(want dfs.Block, n int) <-chan struct{} {

@@ -106,6 +106,7 @@ func (m *Manager) endReport(s *storage, round uint8, now time.Time) {
 	if s.current(round) {
 		s.fresh = s.heard
 		s.node.report = now
+		s.node.refresh()
 	}
 	m.checkSafeModeLocked(now)
 }

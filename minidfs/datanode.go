@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/minidfs/go-minidfs/datanode"
 	"github.com/minidfs/go-minidfs/internal/faultfs"
@@ -34,15 +35,37 @@ func (d *DataNode) Start(ctx context.Context) error {
 	if err := d.begin(ctx, d.serve); err != nil {
 		return err
 	}
-	server := d.server()
-	if server == nil || d.c.nameNode.server() == nil {
-		return nil
-	}
-	if err := server.TriggerBlockReport(ctx); err != nil && d.c.nameNode.server() != nil {
-		return fmt.Errorf("minidfs: %s has started, but cannot report to the namenode: %w", d.id, err)
-	}
-	return nil
+	return d.report(ctx)
 }
+
+// report makes the node report to the namenode, where both run. A first attempt can fail by itself: the node's own first
+// report may be under way, and the namenode takes one at a time.
+func (d *DataNode) report(ctx context.Context) error {
+	for attempt := 1; ; attempt++ {
+		server := d.server()
+		if server == nil || d.c.nameNode.server() == nil {
+			return nil
+		}
+		err := server.TriggerBlockReport(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-time.After(reportRetry):
+		case <-ctx.Done():
+			attempt = reportAttempts
+		}
+		if attempt >= reportAttempts && d.c.nameNode.server() != nil {
+			return fmt.Errorf("minidfs: %s has started, but cannot report to the namenode: %w", d.id, err)
+		}
+	}
+}
+
+// A node that cannot report tries again, so soon and so often.
+const (
+	reportRetry    = 5 * time.Millisecond
+	reportAttempts = 20
+)
 
 func (d *DataNode) serve(ctx context.Context) (server, error) {
 	conf := d.c.conf

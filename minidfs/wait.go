@@ -34,9 +34,6 @@ func (c *Cluster) WaitActive(ctx context.Context) error {
 	}
 }
 
-// reportRetry is how soon WaitActive asks datanodes again that could not report.
-const reportRetry = 5 * time.Millisecond
-
 func (c *core) awaitService(ctx context.Context, server *namenode.NameNode) error {
 	if err := server.WaitActive(ctx); err != nil {
 		return fmt.Errorf("minidfs: the cluster has started, but does not serve yet: %w", err)

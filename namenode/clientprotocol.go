@@ -120,5 +120,6 @@ func (n *NameNode) clientMethods() []rpc.Method {
 		rpc.Handle("msync", n.msync).Quick(),
 	}
 	methods = append(methods, n.emptyMethods()...)
+	methods = append(methods, n.offMethods()...)
 	return append(methods, refusedMethods()...)
 }

@@ -25,7 +25,7 @@ const (
 func matrix() string {
 	n := &NameNode{}
 	refused := map[string]string{}
-	for _, m := range refusedMethods() {
+	for _, m := range append(refusedMethods(), n.offMethods()...) {
 		refused[m.Name] = "refused: " + dfs.AsRemote(m.Refusal).Class.Short()
 	}
 	for _, m := range n.emptyMethods() {

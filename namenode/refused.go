@@ -25,9 +25,6 @@ func refusedMethods() []rpc.Method {
 		"addCachePool", "modifyCachePool", "removeCachePool")
 	refuse(dfs.ClassUnsupportedAction, "The storage policy satisfier is not supported by this file system.",
 		"satisfyStoragePolicy")
-	refuse(dfs.ClassUnsupportedAction, "Quotas are not supported by this file system.", "setQuota")
-	refuse(dfs.ClassACL, "The ACL operation has been rejected.  Support for ACLs has been disabled by setting dfs.namenode.acls.enabled to false.",
-		"modifyAclEntries", "removeAclEntries", "removeDefaultAcl", "removeAcl", "setAcl")
 	for _, name := range []string{"getBatchedListing", "getSnapshotDiffReportListing", "renewDelegationToken",
 		"cancelDelegationToken", "getCurrentEditLogTxid", "getEditsFromTxid"} {
 		refuse(dfs.ClassNoSuchMethod, "Unknown method "+name+" called on "+clientProtocol+" protocol.", name)

@@ -78,6 +78,7 @@ func TestAttach(t *testing.T) {
 			"TriggerBlockReports": func(t TB) { _ = start(t, uri).TriggerBlockReports(context.Background()) },
 			"TriggerMonitors":     func(t TB) { _ = start(t, uri).TriggerMonitors(context.Background()) },
 			"WaitActive":          func(t TB) { _ = start(t, uri).WaitActive(context.Background()) },
+			"Net":                 func(t TB) { start(t, uri).Net().Heal() },
 			"Inject":              func(t TB) { start(t, uri).Inject(Fault{Method: "mkdirs"}) },
 		} {
 			fake := &fakeT{}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/afero"
 
 	"github.com/minidfs/go-minidfs/internal/faultfs"
+	"github.com/minidfs/go-minidfs/namenode"
 )
 
 const (
@@ -24,11 +25,12 @@ type dirs struct {
 	temporary bool
 	capacity  int64
 	powerCuts bool
+	unsynced  bool // nothing needs to be durable
 }
 
 // openDirs makes the folder, and refuses one that holds something else.
 func openDirs(c *config) (*dirs, error) {
-	d := &dirs{root: c.dir, temporary: c.temporary, capacity: c.capacity, powerCuts: c.powerCuts}
+	d := &dirs{root: c.dir, temporary: c.temporary, capacity: c.capacity, powerCuts: c.powerCuts, unsynced: c.syncMode() == namenode.SyncNone && c.temporary}
 	switch {
 	case c.temporary:
 		root, err := os.MkdirTemp(c.dir, "minidfs-")
@@ -120,7 +122,11 @@ func (d *dirs) disk(name string) (*faultfs.FS, string, error) {
 	if d.powerCuts {
 		options = append(options, faultfs.WithPowerLoss())
 	}
-	fs := faultfs.Wrap(afero.NewOsFs(), options...)
+	system := afero.NewOsFs()
+	if d.unsynced {
+		system = unsynced{}
+	}
+	fs := faultfs.Wrap(system, options...)
 	dir := filepath.Join(d.root, filepath.FromSlash(name))
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, "", err

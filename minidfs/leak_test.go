@@ -98,3 +98,11 @@ func TestLeftFolders(t *testing.T) {
 	defer os.RemoveAll(conf)
 	require.Equal(t, []string{"folder " + conf, "folder " + root}, c.remains())
 }
+
+// TestUnknownHost refuses to break a network between hosts that there are not: the test would prove nothing.
+func TestUnknownHost(t *testing.T) {
+	t.Parallel()
+	fake := &fakeT{}
+	fake.run(func() { Start(fake, MemNet()).Net().Cut("dn9", AnyHost) })
+	require.Equal(t, `minidfs: Net.Cut: there is no host "dn9": name nodes (nn1, dn1), ClientHost, Outside or AnyHost`, fake.text())
+}

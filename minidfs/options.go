@@ -142,7 +142,7 @@ func Dir(dir string) Option {
 }
 
 // TempDir keeps the cluster's data in a folder of its own under dir (the system's for temporary files when empty),
-// removed by Close.
+// removed by Close. Nothing in it is synced, as nobody could come back to it, unless PowerCuts or Sync ask for it.
 func TempDir(dir string) Option {
 	return func(c *config) error { c.dir, c.temporary = dir, true; return nil }
 }

@@ -212,7 +212,6 @@ func duration(v string, unit time.Duration, to *time.Duration) error {
 		return nil
 	}
 	if days, ok := strings.CutSuffix(v, "d"); ok {
-		v, unit = days, 24
 		if n, err := strconv.Atoi(days); err == nil && n >= 0 && n < 100_000 {
 			*to = time.Duration(n) * 24 * time.Hour
 			return nil

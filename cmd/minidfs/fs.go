@@ -51,11 +51,11 @@ func shell(ctx context.Context, args []string, std stdio) int {
 	flags.StringVar(&uri, "uri", os.Getenv("MINIDFS_URI"), "hdfs://host:port[,host:port], or a logical name that $HADOOP_CONF_DIR explains; default: $MINIDFS_URI")
 	flags.StringVar(&user, "user", os.Getenv("HADOOP_USER_NAME"), "who to be; default: $HADOOP_USER_NAME, then the user of the operating system")
 	flags.Usage = func() {
-		fmt.Fprint(flags.Output(), "usage: minidfs fs -uri URI COMMAND ARGS\n\ncommands:\n")
+		_, _ = fmt.Fprint(flags.Output(), "usage: minidfs fs -uri URI COMMAND ARGS\n\ncommands:\n")
 		for _, c := range shellCommands() {
-			fmt.Fprintf(flags.Output(), "  %-6s %-24s %s\n", c.name, c.args, c.help)
+			_, _ = fmt.Fprintf(flags.Output(), "  %-6s %-24s %s\n", c.name, c.args, c.help)
 		}
-		fmt.Fprint(flags.Output(), "\nflags:\n")
+		_, _ = fmt.Fprint(flags.Output(), "\nflags:\n")
 		flags.PrintDefaults()
 	}
 	if code, done := parse(flags, args, std); done {
@@ -70,7 +70,7 @@ func shell(ctx context.Context, args []string, std stdio) int {
 			return runShell(ctx, c, flags.Args()[1:], uri, user, std)
 		}
 	}
-	fmt.Fprintf(std.err, "minidfs fs: there is no command %q; minidfs fs --help lists them\n", flags.Arg(0))
+	std.complain("minidfs fs: there is no command %q; minidfs fs --help lists them\n", flags.Arg(0))
 	return exitUsage
 }
 
@@ -78,11 +78,11 @@ func shell(ctx context.Context, args []string, std stdio) int {
 func runShell(ctx context.Context, c shellCommand, args []string, uri, user string, std stdio) int {
 	set, rest, err := letters(c, args)
 	if errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintf(std.out, "usage: minidfs fs %s %s\n\n%s\n", c.name, c.args, c.help)
+		std.say("usage: minidfs fs %s %s\n\n%s\n", c.name, c.args, c.help)
 		return exitOK
 	}
 	if err != nil {
-		fmt.Fprintf(std.err, "minidfs fs %s: %v\nusage: minidfs fs %s %s\n", c.name, err, c.name, c.args)
+		std.complain("minidfs fs %s: %v\nusage: minidfs fs %s %s\n", c.name, err, c.name, c.args)
 		return exitUsage
 	}
 	if uri == "" {

@@ -34,14 +34,14 @@ func (s *session) fsck(_ map[string]bool, args []string) error {
 	if h.blocks > 0 {
 		average = float64(h.replicas) / float64(h.blocks)
 	}
-	fmt.Fprintf(s.std.out, " Total size:\t%d B\n Total files:\t%d\n Total directories:\t%d\n Total blocks:\t%d\n", h.size, h.files, h.dirs, h.blocks)
-	fmt.Fprintf(s.std.out, " Under-replicated blocks:\t%d\n Average block replication:\t%.1f\n Missing blocks:\t%d\n Corrupt blocks:\t%d\n",
+	s.std.say(" Total size:\t%d B\n Total files:\t%d\n Total directories:\t%d\n Total blocks:\t%d\n", h.size, h.files, h.dirs, h.blocks)
+	s.std.say(" Under-replicated blocks:\t%d\n Average block replication:\t%.1f\n Missing blocks:\t%d\n Corrupt blocks:\t%d\n",
 		h.under, average, h.missing, h.corrupt)
 	if h.missing+h.corrupt > 0 {
-		fmt.Fprintf(s.std.out, "\nThe filesystem under path '%s' is CORRUPT\n", root)
+		s.std.say("\nThe filesystem under path '%s' is CORRUPT\n", root)
 		return errors.New("blocks are missing or corrupt")
 	}
-	fmt.Fprintf(s.std.out, "\nThe filesystem under path '%s' is HEALTHY\n", root)
+	s.std.say("\nThe filesystem under path '%s' is HEALTHY\n", root)
 	return nil
 }
 
@@ -72,7 +72,7 @@ func (s *session) checkFile(path string, h *health) error {
 			trouble = fmt.Sprintf("Under replicated, %d of %d replicas", len(b.Replicas), info.Replication)
 		}
 		if trouble != "" {
-			fmt.Fprintf(s.std.out, "%s: %s: %s\n", path, b.Block, trouble)
+			s.std.say("%s: %s: %s\n", path, b.Block, trouble)
 		}
 	}
 	return nil

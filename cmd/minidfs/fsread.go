@@ -48,7 +48,7 @@ func (s *session) row(path string, info *client.FileInfo) {
 	if !info.IsDir() {
 		replication = fmt.Sprint(info.Replication)
 	}
-	fmt.Fprintf(s.std.out, "%s %3s %s %s %10d %s %s\n", modeString(info.Mode()), replication, info.Owner, info.Group,
+	s.std.say("%s %3s %s %s %10d %s %s\n", modeString(info.Mode()), replication, info.Owner, info.Group,
 		info.Size(), info.ModTime().Format("2006-01-02 15:04"), path)
 }
 
@@ -73,7 +73,7 @@ func (s *session) stat(_ map[string]bool, args []string) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(s.std.out, "%s: %s %s:%s id=%d size=%d replication=%d blocksize=%d modified=%s read=%s\n", path, modeString(info.Mode()),
+		s.std.say("%s: %s %s:%s id=%d size=%d replication=%d blocksize=%d modified=%s read=%s\n", path, modeString(info.Mode()),
 			info.Owner, info.Group, info.ID, info.Size(), info.Replication, info.BlockSize,
 			info.ModTime().Format("2006-01-02T15:04:05.000"), info.AccessTime.Format("2006-01-02T15:04:05.000"))
 		if info.IsDir() {
@@ -84,11 +84,11 @@ func (s *session) stat(_ map[string]bool, args []string) error {
 			return err
 		}
 		for _, b := range blocks {
-			fmt.Fprintf(s.std.out, "  %s offset=%d length=%d on", b.Block, b.Offset, b.Len)
+			s.std.say("  %s offset=%d length=%d on", b.Block, b.Offset, b.Len)
 			for _, d := range b.Replicas {
-				fmt.Fprintf(s.std.out, " %s", d.DatanodeID)
+				s.std.say(" %s", d.DatanodeID)
 			}
-			fmt.Fprintln(s.std.out)
+			s.std.say("\n")
 		}
 		return nil
 	})
@@ -133,7 +133,7 @@ func (s *session) du(_ map[string]bool, args []string) error {
 	return each(args, func(path string) error {
 		length, consumed, err := s.fs.DiskUsage(s.ctx, path)
 		if err == nil {
-			fmt.Fprintf(s.std.out, "%d  %d  %s\n", length, consumed, path)
+			s.std.say("%d  %d  %s\n", length, consumed, path)
 		}
 		return err
 	})
@@ -142,7 +142,7 @@ func (s *session) du(_ map[string]bool, args []string) error {
 func (s *session) df(map[string]bool, []string) error {
 	st, err := s.fs.StatFS(s.ctx)
 	if err == nil {
-		fmt.Fprintf(s.std.out, "capacity %d used %d remaining %d\n", st.Capacity, st.Used, st.Remaining)
+		s.std.say("capacity %d used %d remaining %d\n", st.Capacity, st.Used, st.Remaining)
 	}
 	return err
 }

@@ -32,6 +32,12 @@ type stdio struct {
 	out, err io.Writer
 }
 
+// say writes to the output; one that cannot be written to is nobody's affair but its reader's.
+func (s stdio) say(format string, args ...any) { _, _ = fmt.Fprintf(s.out, format, args...) }
+
+// complain writes to the error output.
+func (s stdio) complain(format string, args ...any) { _, _ = fmt.Fprintf(s.err, format, args...) }
+
 const usage = `minidfs: a whole HDFS in one process
 
   minidfs serve [flags] [-- CMD ARGS]   run an HDFS until SIGTERM, or for as long as CMD runs
@@ -42,7 +48,7 @@ minidfs serve --help and minidfs fs --help say more.
 
 func run(ctx context.Context, args []string, std stdio) int {
 	if len(args) == 0 {
-		fmt.Fprint(std.err, usage)
+		std.complain("%s", usage)
 		return exitUsage
 	}
 	switch args[0] {
@@ -51,10 +57,10 @@ func run(ctx context.Context, args []string, std stdio) int {
 	case "fs":
 		return shell(ctx, args[1:], std)
 	case "help", "-h", "-help", "--help":
-		fmt.Fprint(std.out, usage)
+		std.say("%s", usage)
 		return exitOK
 	}
-	fmt.Fprintf(std.err, "minidfs: there is no command %q\n\n%s", args[0], usage)
+	std.complain("minidfs: there is no command %q\n\n%s", args[0], usage)
 	return exitUsage
 }
 
@@ -65,10 +71,10 @@ func parse(flags *flag.FlagSet, args []string, std stdio) (code int, done bool) 
 	flags.SetOutput(&help)
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
-		std.out.Write(help.Bytes())
+		std.say("%s", help.String())
 		return exitOK, true
 	case err != nil:
-		fmt.Fprintf(std.err, "%s: %s; %s --help says more\n", flags.Name(), oneLine(err), flags.Name())
+		std.complain("%s: %s; %s --help says more\n", flags.Name(), oneLine(err), flags.Name())
 		return exitUsage, true
 	}
 	return exitOK, false
@@ -76,6 +82,6 @@ func parse(flags *flag.FlagSet, args []string, std stdio) (code int, done bool) 
 
 // failed prints an error in one line.
 func failed(std stdio, err error) int {
-	fmt.Fprintf(std.err, "minidfs: %s\n", oneLine(err))
+	std.complain("minidfs: %s\n", oneLine(err))
 	return exitError
 }

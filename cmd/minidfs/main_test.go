@@ -36,10 +36,10 @@ func TestMain(m *testing.M) {
 // process is a running command.
 type process struct {
 	*exec.Cmd
-	t      *testing.T
-	out    *bufio.Reader
-	err    bytes.Buffer
-	tmp    string
+	t   *testing.T
+	out *bufio.Reader
+	err bytes.Buffer
+	tmp string
 }
 
 // spawn starts the command with a temporary folder of its own.

@@ -66,11 +66,11 @@ func serve(ctx context.Context, args []string, std stdio) int {
 		return nil
 	})
 	flags.Usage = func() {
-		fmt.Fprint(flags.Output(), serveUsage)
+		_, _ = fmt.Fprint(flags.Output(), serveUsage)
 		flags.PrintDefaults()
-		fmt.Fprint(flags.Output(), "\nkeys that -D takes:\n")
+		_, _ = fmt.Fprint(flags.Output(), "\nkeys that -D takes:\n")
 		for _, k := range minidfs.HonouredKeys() {
-			fmt.Fprintf(flags.Output(), "  %-46s %s\n", k[0], k[1])
+			_, _ = fmt.Fprintf(flags.Output(), "  %-46s %s\n", k[0], k[1])
 		}
 	}
 	if code, done := parse(flags, args, std); done {
@@ -78,7 +78,7 @@ func serve(ctx context.Context, args []string, std stdio) int {
 	}
 	f.command = flags.Args()
 	if len(f.command) > 0 && !slices.Contains(args, "--") {
-		fmt.Fprintf(std.err, "minidfs serve: unexpected %q; write -- before a command to run\n", f.command[0])
+		std.complain("minidfs serve: unexpected %q; write -- before a command to run\n", f.command[0])
 		return exitUsage
 	}
 	switch {

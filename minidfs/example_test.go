@@ -1,0 +1,118 @@
+package minidfs_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/minidfs/go-minidfs/client"
+	"github.com/minidfs/go-minidfs/minidfs"
+)
+
+// A program has an HDFS of its own.
+func ExampleNew() {
+	ctx := context.Background()
+	c, err := minidfs.New(ctx, minidfs.DataNodes(1), minidfs.Superuser("root"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer c.Close()
+	fs := c.Client("root")
+	if err := fs.WriteFile(ctx, "/greeting", []byte("hello")); err != nil {
+		fmt.Println(err)
+	}
+	data, err := fs.ReadFile(ctx, "/greeting")
+	fmt.Println(string(data), err)
+	// Output: hello <nil>
+}
+
+// A file system begins with files in it.
+func ExampleFiles() {
+	ctx := context.Background()
+	tree := fstest.MapFS{"in/part-0": {Data: []byte("a\nb\n"), Mode: 0o644}}
+	c, err := minidfs.New(ctx, minidfs.Files(tree), minidfs.MemNet(), minidfs.Superuser("root"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer c.Close()
+	info, err := c.Client("alice").Stat(ctx, "/in/part-0")
+	fmt.Println(err, info.Name(), info.Size(), info.Mode())
+	// Output: <nil> part-0 4 -rw-r--r--
+}
+
+// Nodes die and come back; what was acknowledged is there.
+func ExampleDataNode() {
+	ctx := context.Background()
+	c, err := minidfs.New(ctx, minidfs.MemNet(), minidfs.Superuser("root"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer c.Close()
+	fs := c.Client("root")
+	fmt.Println(fs.WriteFile(ctx, "/f", []byte("x")))
+	fmt.Println(c.DataNode("dn1").Kill(), c.DataNode("dn2").Kill())
+	data, err := fs.ReadFile(ctx, "/f")
+	fmt.Println(string(data), err)
+	fmt.Println(c.DataNode("dn1").Start(ctx), c.Check())
+	// Output:
+	// <nil>
+	// <nil> <nil>
+	// x <nil>
+	// <nil> <nil>
+}
+
+// The network between two hosts is slow.
+func ExampleNet_Delay() {
+	ctx := context.Background()
+	c, err := minidfs.New(ctx, minidfs.MemNet(), minidfs.Superuser("root"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer c.Close()
+	c.Net().Delay(minidfs.ClientHost, "nn1", 30*time.Millisecond)
+	began := time.Now()
+	_, err = c.Client("root").Stat(ctx, "/")
+	fmt.Println(err, time.Since(began) >= 30*time.Millisecond)
+	// Output: <nil> true
+}
+
+// In tests: the cluster is checked, stopped and searched for leaks when the test ends.
+func ExampleStart() {
+	_ = func(t *testing.T) {
+		c := minidfs.Start(t, minidfs.DataNodes(5), minidfs.Racks("/r1", "/r2"), minidfs.MemNet())
+		near := c.Client("alice", c.On("dn2")) // sits on dn2's machine
+		if err := near.WriteFile(t.Context(), c.Path("f"), []byte("x"), client.Replication(2)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// One cluster for a package: TestMain makes it, each test has its part.
+func ExampleCluster_For() {
+	var cluster *minidfs.Cluster
+	_ = func(m *testing.M) { // TestMain
+		var err error
+		if cluster, err = minidfs.New(context.Background()); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		code := m.Run()
+		if err := cluster.Close(); err != nil {
+			fmt.Println(err)
+		}
+		os.Exit(code)
+	}
+	_ = func(t *testing.T) { // a test
+		c := cluster.For(t)
+		if err := c.Client("alice").WriteFile(t.Context(), c.Path("f"), []byte("x")); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -148,7 +148,7 @@ func (w *differ) walk(old, now *inode, path string) {
 }
 
 func search(kids []*inode, name string) (int, bool) {
-	return slices.BinarySearchFunc(kids, name, func(in *inode, name string) int { return strings.Compare(in.name, name) })
+	return slices.BinarySearchFunc(kids, name, func(in *inode, name string) int { return compareNames(in.name, name) })
 }
 
 // without gives those of a that are not in b under the same name.

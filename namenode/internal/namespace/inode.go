@@ -31,7 +31,7 @@ type attrs struct {
 type directory struct {
 	attrs
 	mtime    int64
-	kids     *btree.Map[string, *inode] // nil when empty from the start
+	kids     *btree.Map[string, *inode] // by nameKey; nil when empty from the start
 	features *features
 }
 
@@ -114,7 +114,7 @@ func (d *directory) child(name string) *inode {
 	if d.kids == nil {
 		return nil
 	}
-	in, _ := d.kids.Get(name)
+	in, _ := d.kids.Get(nameKey(name))
 	return in
 }
 
@@ -129,10 +129,10 @@ func (d *directory) set(in *inode) {
 	if d.kids == nil {
 		d.kids = new(btree.Map[string, *inode])
 	}
-	d.kids.Set(in.name, in)
+	d.kids.Set(nameKey(in.name), in)
 }
 
-func (d *directory) remove(name string) { d.kids.Delete(name) }
+func (d *directory) remove(name string) { d.kids.Delete(nameKey(name)) }
 
 // each calls f for every child in the order of names until f answers false.
 func (d *directory) each(f func(*inode) bool) {

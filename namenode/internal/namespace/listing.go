@@ -90,9 +90,10 @@ func (s *session) page(in *inode, startAfter string, limit int) (kids []*inode, 
 	if startAfter == "" {
 		hi = 0
 	}
+	after := nameKey(startAfter)
 	for lo < hi {
 		mid := (lo + hi) / 2
-		if name, _, _ := tree.GetAt(mid); name <= startAfter {
+		if key, _, _ := tree.GetAt(mid); key <= after {
 			lo = mid + 1
 		} else {
 			hi = mid

@@ -58,7 +58,7 @@ func (s *scribe) path(want func(*inode) bool) string {
 
 // fresh gives a path at which something may be made.
 func (s *scribe) fresh() string {
-	p := join(s.n.path(s.inode(isDirectory)), s.pick("a", "b", "c", "d", "e", "f", "g", "h"))
+	p := join(s.n.path(s.inode(isDirectory)), s.pick("a", "b", "c", "d", "e", "f", "ä", "\xff\x01"))
 	if s.chance(15) {
 		p = join(p, s.pick("x", "y"))
 	}

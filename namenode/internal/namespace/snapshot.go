@@ -31,7 +31,7 @@ func (t *snapshottable) find(name string) *snapshot {
 }
 
 func (t *snapshottable) search(name string) (int, bool) {
-	return slices.BinarySearchFunc(t.list, name, func(s *snapshot, name string) int { return strings.Compare(s.name, name) })
+	return slices.BinarySearchFunc(t.list, name, func(s *snapshot, name string) int { return compareNames(s.name, name) })
 }
 
 func (t *snapshottable) byID(id int) *snapshot {
@@ -145,9 +145,7 @@ func (p *planner) checkNoSnapshots(in *inode) error {
 	first := ""
 	for id := range p.n.snapDirs {
 		if d := p.n.inodes.get(id); len(d.snaps().list) > 0 && p.n.below(d, in) {
-			// The first in the order of a walk, in which "/" comes before every other character.
-			path := strings.ReplaceAll(p.n.path(d), "/", "\x00")
-			if first == "" || path < first {
+			if path := p.n.path(d); first == "" || comparePaths(path, first) < 0 {
 				first = path
 			}
 		}
@@ -155,7 +153,6 @@ func (p *planner) checkNoSnapshots(in *inode) error {
 	if first == "" {
 		return nil
 	}
-	first = strings.ReplaceAll(first, "\x00", "/")
 	return snapshotError("The directory %s cannot be deleted since %s is snapshottable and already has snapshots", first, first)
 }
 

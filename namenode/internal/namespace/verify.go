@@ -80,9 +80,9 @@ func (v *verifier) inode(in *inode, parent dfs.INodeID) {
 	if in.dir.kids == nil {
 		return
 	}
-	in.dir.kids.Scan(func(name string, c *inode) bool {
-		if c.name != name {
-			v.fail("inode %d is %q in its directory and %q by itself", c.id, name, c.name)
+	in.dir.kids.Scan(func(key string, c *inode) bool {
+		if nameKey(c.name) != key {
+			v.fail("inode %d is %q in its directory and %q by itself", c.id, key, c.name)
 		}
 		v.inode(c, in.id)
 		return true

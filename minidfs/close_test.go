@@ -43,7 +43,7 @@ func TestCloseUnderBlockedClients(t *testing.T) {
 			return w.Hflush
 		}},
 		{"a reader waits for a packet", func(t *testing.T, c *Cluster, fs *client.Client) func() error {
-			require.NoError(t, fs.WriteFile(t.Context(), c.Path("f"), make([]byte, 4<<20)))
+			require.NoError(t, fs.WriteFile(t.Context(), c.Path("f"), make([]byte, 16<<20)))
 			r, err := fs.Open(t.Context(), c.Path("f"))
 			require.NoError(t, err)
 			_, err = io.ReadFull(r, make([]byte, 1000))

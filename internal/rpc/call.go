@@ -61,6 +61,7 @@ type Method struct {
 	Refusal error // what a method made by Refuse answers; nil for others
 
 	request func() proto.Message // nil: the request is not decoded
+	enums   *closedEnums         // of the request
 	run     func(ctx context.Context, c *Call) (proto.Message, error)
 	quick   bool
 }
@@ -78,6 +79,7 @@ func Handle[Req, Resp any, PReq message[Req], PResp message[Resp]](name string, 
 	return Method{
 		Name:    name,
 		request: func() proto.Message { return PReq(new(Req)) },
+		enums:   enumsOf(PReq(new(Req)).ProtoReflect().Descriptor()),
 		run: func(ctx context.Context, c *Call) (proto.Message, error) {
 			resp, err := f(ctx, c, c.Request.(PReq))
 			if resp == nil || err != nil {

@@ -21,23 +21,27 @@ func errMissing(fields []string) error {
 	return dfs.Errorf(classInvalidMessage, "Message missing required fields: %s", strings.Join(fields, ", "))
 }
 
-// decodeNext decodes the first message of a frame into m. Its errors are Hadoop's.
-func decodeNext(frame []byte, m proto.Message) error {
+// decodeNext decodes the first message of a frame into m, whose enumerations are enums. Its errors are Hadoop's.
+func decodeNext(frame []byte, m proto.Message, enums *closedEnums) error {
 	msg, _, err := cutDelimited(frame)
 	if err != nil {
 		return err
 	}
 	if err := proto.Unmarshal(msg, m); err != nil {
-		return explain(msg, m)
+		return explain(msg, m, enums)
+	}
+	if enums.close(m.ProtoReflect()) {
+		return errMissing(missing(nil, "", m.ProtoReflect()))
 	}
 	return nil
 }
 
 // explain says, in Hadoop's words, why msg could not be decoded into m.
-func explain(msg []byte, m proto.Message) error {
+func explain(msg []byte, m proto.Message, enums *closedEnums) error {
 	if (proto.UnmarshalOptions{AllowPartial: true}).Unmarshal(msg, m) != nil {
 		return errTruncated
 	}
+	enums.close(m.ProtoReflect())
 	return errMissing(missing(nil, "", m.ProtoReflect()))
 }
 

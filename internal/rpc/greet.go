@@ -77,7 +77,7 @@ func (c *serverConn) negotiate(h *requestHeader, rest []byte) error {
 		return fatalAnswer(h, codeInvalidHeader, dfs.ClassRPCServer, "SASL protocol not requested by client")
 	}
 	var m hdfspb.RpcSaslProto
-	if err := decodeNext(rest, &m); err != nil {
+	if err := decodeNext(rest, &m, nil); err != nil {
 		return undecodable(h, "RpcSaslProto", err)
 	}
 	refuse := func(class dfs.Class, format string, args ...any) error {
@@ -118,7 +118,7 @@ func (c *serverConn) identify(h *requestHeader, rest []byte) error {
 		return fatalAnswer(h, codeInvalidHeader, dfs.ClassRPCServer, "Connection context already processed")
 	}
 	var m hdfspb.IpcConnectionContextProto
-	if err := decodeNext(rest, &m); err != nil {
+	if err := decodeNext(rest, &m, nil); err != nil {
 		return undecodable(h, "IpcConnectionContextProto", err)
 	}
 	c.user, c.real = m.GetUserInfo().GetEffectiveUser(), m.GetUserInfo().GetRealUser()

@@ -79,7 +79,7 @@ func (c *serverConn) invoke(call *Call) (resp proto.Message, err error) {
 func (c *Call) decode() (err error) {
 	if c.method.request != nil {
 		c.Request = c.method.request()
-		err = decodeNext(c.body, c.Request)
+		err = decodeNext(c.body, c.Request, c.method.enums)
 	}
 	c.conn.srv.pool.put(c.frame)
 	c.body, c.frame = nil, nil

@@ -75,18 +75,12 @@ func (n *NameNode) recoverLease(ctx context.Context, c *rpc.Call, req *hdfspb.Re
 	if n.blocks.InSafeMode() {
 		return nil, n.safeModeError("Cannot recover the lease of " + path)
 	}
-	closed, err := n.ns.IsFileClosed(n.caller(c), path)
+	f, err := n.ns.OpenForRecovery(n.caller(c), path)
 	if err != nil {
 		return nil, err
 	}
+	closed := f == nil
 	if !closed {
-		if err := n.ns.CheckAccess(n.caller(c), path, dfs.AccessWrite); err != nil {
-			return nil, err
-		}
-		f, err := n.ns.FileByPath(path)
-		if err != nil {
-			return nil, err
-		}
 		if f.Holder == holder {
 			return nil, dfs.Errorf(dfs.ClassAlreadyBeingCreated,
 				"Failed to RECOVER_LEASE %s for %s on %s because %s is already the current lease holder.", path, holder, c.Remote, holder)

@@ -128,6 +128,9 @@ func (n *NameNode) getListing(_ context.Context, c *rpc.Call, req *hdfspb.GetLis
 		RemainingEntries: proto.Uint32(uint32(list.Remaining)),
 	}
 	for i := range list.Entries {
+		if list.Reserved {
+			list.Entries[i].MTime, list.Entries[i].ATime = n.identity.CTime, n.identity.CTime
+		}
 		page.PartialListing[i] = n.status(&list.Entries[i], c.Remote)
 	}
 	return &hdfspb.GetListingResponseProto{DirList: page}, nil

@@ -17,18 +17,24 @@ func (n *Namespace) SnapshotDiff(c dfs.Caller, path, from, to string) (*Snapshot
 	if err != nil {
 		return nil, err
 	}
-	in, err := needDir(&r)
-	if err != nil {
-		return nil, err
+	if in := r.last(); in != nil && !in.isDir() && from+to != "" {
+		return nil, dfs.Errorf(dfs.ClassAccessControl, "%s (is not a directory)", r.path) // snapshots are looked for below it
 	}
 	owner := -1
 	for i, d := range r.nodes {
-		if d.snaps() != nil {
+		if d.snaps() != nil || i == 0 && len(r.nodes) == 1 {
 			owner = i
 		}
 	}
-	if owner < 0 || r.inSnapshot() {
+	switch {
+	case r.inSnapshot() || owner < 0 && len(r.nodes) >= r.depth:
 		return nil, snapshotError("The path %s is neither snapshottable nor under a snapshot root!", r.path)
+	case len(r.nodes) < r.depth:
+		return nil, notFound("Directory does not exist: %s", r.parentPath())
+	}
+	in, err := needDir(&r)
+	if err != nil {
+		return nil, err
 	}
 	top := r.nodes[owner]
 	var snaps [2]*snapshot
@@ -201,7 +207,7 @@ func (w *differ) sameDir(a, b *inode) bool { return a.attrs() == b.attrs() && sa
 
 func sameXAttrs(a, b *inode) bool {
 	return slices.EqualFunc(a.xattrs(), b.xattrs(), func(x, y XAttr) bool {
-		return compareXAttr(x, y) == 0 && string(x.Value) == string(y.Value)
+		return sameXAttr(x, y) && string(x.Value) == string(y.Value)
 	})
 }
 

@@ -37,7 +37,7 @@ type directory struct {
 
 // features are what few inodes have. The struct and what it points to are never changed, only replaced.
 type features struct {
-	xattrs []XAttr        // ordered by namespace and name
+	xattrs []XAttr        // the one set last comes first
 	snaps  *snapshottable // of a snapshottable directory
 	held   []heldIn       // snapshots that captured this inode under a path that a rename has left
 	atime  int64          // of a directory, once somebody has set it

@@ -124,11 +124,11 @@ func (n *Namespace) OpenForRecovery(c dfs.Caller, path string) (*FileInfo, error
 	if err != nil {
 		return nil, err
 	}
-	if err := s.check(&r, need{target: dfs.AccessWrite}); err != nil {
-		return nil, err
-	}
 	f, err := needFile(&r)
 	if err != nil || !f.open() {
+		return nil, err
+	}
+	if err := s.check(&r, need{target: dfs.AccessWrite}); err != nil {
 		return nil, err
 	}
 	return s.info(r.last(), r.path), nil

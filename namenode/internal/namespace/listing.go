@@ -22,10 +22,16 @@ func (n *Namespace) List(c dfs.Caller, path, startAfter string, limit int, withB
 		startAfter = startAfter[i+1:]
 	}
 	if r.path == "/"+dotReserved {
-		return &Listing{Entries: []Status{
-			{ID: -1, Type: TypeDir, Name: ".inodes", Perm: 0o1770},
-			{ID: -1, Type: TypeDir, Name: "raw", Perm: 0o1770},
-		}}, nil
+		reserved := Status{ID: -1, Type: TypeDir, Name: ".inodes", Perm: 0o770, Group: s.params.Supergroup}
+		raw := reserved
+		raw.Name = "raw"
+		return &Listing{Entries: []Status{reserved, raw}, Reserved: true}, nil
+	}
+	if r.name() == dotSnapshot && r.dotAt == 0 { // whose directory may not have any
+		above := resolved{path: r.parentPath(), nodes: r.nodes, depth: r.depth - 1}
+		if _, err := needSnapshottable(&above); err != nil {
+			return nil, err
+		}
 	}
 	if r.isDotSnapshot() {
 		if err := s.check(&resolved{path: r.path, nodes: r.nodes, depth: r.depth - 1}, need{target: dfs.AccessRead | dfs.AccessExecute}); err != nil {

@@ -118,30 +118,31 @@ func (s *session) may(a attrs, want dfs.Access) bool {
 
 func (s *session) denied(in *inode, path string, want dfs.Access) error {
 	return dfs.Errorf(dfs.ClassAccessControl, "Permission denied: user=%s, access=%s, inode=\"%s\":%s",
-		s.caller.User, want, path, s.describe(in))
+		s.caller.User, want, path, s.describe(in, dfs.PermMask))
 }
 
-// describe gives owner, group and bits as HDFS's messages have them.
-func (s *session) describe(in *inode) string {
+// describe gives owner, group and the bits that are shown as HDFS's messages have them.
+func (s *session) describe(in *inode, shown dfs.Perm) string {
 	a, kind := in.attrs(), "-"
 	if in.isDir() {
 		kind = "d"
 	}
-	return s.n.names.name(a.owner) + ":" + s.n.names.name(a.group) + ":" + kind + a.perm.String()
+	return s.n.names.name(a.owner) + ":" + s.n.names.name(a.group) + ":" + kind + (a.perm & shown).String()
 }
 
 // checkSticky lets only the owner of the directory or of the entry take an entry out of a directory with a sticky bit.
 func (s *session) checkSticky(r *resolved) error {
-	return s.checkStickyEntry(r.parent(), r.last(), r.parentPath(), r.name())
+	return s.checkStickyEntry(r.parent(), r.last(), r.parentPath(), r.name(), dfs.PermMask)
 }
 
-func (s *session) checkStickyEntry(dir, in *inode, dirPath, name string) error {
+// checkStickyEntry is checkSticky for one entry; shown are the bits of the directory that the message has.
+func (s *session) checkStickyEntry(dir, in *inode, dirPath, name string, shown dfs.Perm) error {
 	d := dir.attrs()
 	if d.perm&dfs.PermSticky == 0 || s.n.names.name(d.owner) == s.caller.User || s.n.names.name(in.attrs().owner) == s.caller.User {
 		return nil
 	}
 	return dfs.Errorf(dfs.ClassAccessControl, "Permission denied by sticky bit: user=%s, path=\"%s\":%s, parent=\"%s\":%s",
-		s.caller.User, join(dirPath, name), s.describe(in), dirPath, s.describe(dir))
+		s.caller.User, join(dirPath, name), s.describe(in, dfs.PermMask), dirPath, s.describe(dir, shown))
 }
 
 // checkTree asks for an access to every directory of a tree, and that no sticky bit keeps an entry in its place. Like
@@ -151,6 +152,7 @@ func (s *session) checkTree(path string, in *inode, want dfs.Access, skipEmpty b
 		path string
 		in   *inode
 	}
+	shown := dfs.PermMask
 	for stack := []below{{path, in}}; len(stack) > 0; {
 		d := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
@@ -162,13 +164,14 @@ func (s *session) checkTree(path string, in *inode, want dfs.Access, skipEmpty b
 			return s.denied(d.in, d.path, want)
 		}
 		for _, c := range kids {
-			if err := s.checkStickyEntry(d.in, c, d.path, c.name); err != nil {
+			if err := s.checkStickyEntry(d.in, c, d.path, c.name, shown); err != nil {
 				return err
 			}
 			if c.isDir() {
 				stack = append(stack, below{join(d.path, c.name), c})
 			}
 		}
+		shown = dfs.PermMask &^ dfs.PermSticky // below the first, HDFS does not show the bit that it speaks of
 	}
 	return nil
 }

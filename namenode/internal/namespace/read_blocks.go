@@ -24,7 +24,7 @@ func (n *Namespace) Blocks(c dfs.Caller, path string, offset, length int64) (*Fi
 	if err := s.check(&r, need{target: dfs.AccessRead}); err != nil {
 		return nil, err
 	}
-	if _, secret := findXAttr(r.last().xattrs(), dfs.XAttrSecurity, unreadable); secret && s.super {
+	if s.super && findXAttr(r.last().xattrs(), dfs.XAttrSecurity, unreadable) >= 0 {
 		return nil, dfs.Errorf(dfs.ClassAccessControl, "Access is denied for %s since the superuser is not allowed to perform this operation.", c.User)
 	}
 	b := s.fileBlocks(r.last().id, f, offset, length, policyOf(r.nodes), r.inSnapshot())

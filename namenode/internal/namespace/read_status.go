@@ -144,7 +144,7 @@ func (n *Namespace) CheckAccess(c dfs.Caller, path string, access dfs.Access) er
 	if err != nil {
 		return err
 	}
-	if r.last() == nil && !r.isDotSnapshot() {
+	if r.last() == nil {
 		return notFound("Path not found: %s", r.path)
 	}
 	return s.check(&r, need{target: access})

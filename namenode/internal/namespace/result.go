@@ -63,7 +63,8 @@ type FileBlocks struct {
 // Listing is a page of a directory.
 type Listing struct {
 	Entries   []Status
-	Remaining int // entries behind the page
+	Remaining int  // entries behind the page
+	Reserved  bool // of /.reserved: its entries are as old as the file system
 }
 
 // AddBlockPlan is what an active needs to choose targets for a new block.

@@ -1,21 +1,20 @@
 package namespace
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/minidfs/go-minidfs/internal/dfs"
 )
 
-// unreadable is the attribute that keeps superusers from reading a file. It has no value.
+// unreadable is the attribute that keeps superusers from reading a file. It has no value, not even an empty one, and
+// stays once it is set.
 const unreadable = "hdfs.unreadable.by.superuser"
 
-func compareXAttr(a, b XAttr) int {
-	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
-}
+func sameXAttr(a, b XAttr) bool { return a.Namespace == b.Namespace && a.Name == b.Name }
 
-func findXAttr(list []XAttr, ns dfs.XAttrNamespace, name string) (int, bool) {
-	return slices.BinarySearchFunc(list, XAttr{Namespace: ns, Name: name}, compareXAttr)
+// findXAttr gives the place of an attribute in a list, -1 when it is not there.
+func findXAttr(list []XAttr, ns dfs.XAttrNamespace, name string) int {
+	return slices.IndexFunc(list, func(x XAttr) bool { return x.Namespace == ns && x.Name == name })
 }
 
 func isUnreadable(x XAttr) bool { return x.Namespace == dfs.XAttrSecurity && x.Name == unreadable }
@@ -37,7 +36,7 @@ func (s *session) checkXAttr(x XAttr, raw bool) error {
 	if !s.mayXAttr(x, raw) {
 		return dfs.Errorf(dfs.ClassAccessControl, "User doesn't have permission for xattr: %s.%s", x.Namespace, x.Name)
 	}
-	if isUnreadable(x) && len(x.Value) > 0 {
+	if isUnreadable(x) && x.Value != nil {
 		return dfs.Errorf(dfs.ClassAccessControl, "Attempt to set a value for '%s.%s'. Values are not allowed for this xattr.", x.Namespace, x.Name)
 	}
 	return nil
@@ -83,7 +82,8 @@ func (a *SetXAttr) plan(p *planner) error {
 		return err
 	}
 	list := r.last().xattrs()
-	i, exists := findXAttr(list, x.Namespace, x.Name)
+	i := findXAttr(list, x.Namespace, x.Name)
+	exists := i >= 0
 	switch {
 	case a.Flags&(dfs.XAttrCreate|dfs.XAttrReplace) == 0:
 		return illegal("A flag must be specified.")
@@ -101,34 +101,38 @@ func (a *SetXAttr) plan(p *planner) error {
 	if !exists && (x.Namespace == dfs.XAttrUser || x.Namespace == dfs.XAttrTrusted) && visible >= p.params.MaxXAttrs {
 		return ioError("Cannot add additional XAttr to inode, would exceed limit of %d", p.params.MaxXAttrs)
 	}
+	if isUnreadable(x) && r.last().isDir() {
+		return ioError("Can only set '%s.%s' on a file.", x.Namespace, x.Name)
+	}
 	if p.begin(1) {
 		return nil
 	}
 	if len(x.Value) == 0 {
 		x.Value = nil
 	}
-	list = slices.Clone(list)
-	if exists {
-		list[i] = x
-	} else {
-		list = slices.Insert(list, i, x)
+	next := append(make([]XAttr, 0, len(list)+1), x)
+	for _, y := range list {
+		if !sameXAttr(x, y) {
+			next = append(next, y)
+		}
 	}
-	p.setXAttrs(r.last(), list)
+	p.setXAttrs(r.last(), next)
 	return nil
 }
 
 func (a *RemoveXAttr) plan(p *planner) error {
-	if isUnreadable(XAttr{Namespace: a.Namespace, Name: a.Name}) {
-		return dfs.Errorf(dfs.ClassAccessControl, "The xattr '%s.%s' can not be deleted.", a.Namespace, a.Name)
-	}
-	r, err := p.toXAttr(a.Path, XAttr{Namespace: a.Namespace, Name: a.Name})
+	x := XAttr{Namespace: a.Namespace, Name: a.Name}
+	r, err := p.toXAttr(a.Path, x)
 	if err != nil {
 		return err
 	}
 	list := r.last().xattrs()
-	i, exists := findXAttr(list, a.Namespace, a.Name)
-	if !exists {
+	i := findXAttr(list, a.Namespace, a.Name)
+	switch {
+	case i < 0:
 		return ioError("No matching attributes found for remove operation")
+	case isUnreadable(x):
+		return dfs.Errorf(dfs.ClassAccessControl, "The xattr '%s.%s' can not be deleted.", a.Namespace, a.Name)
 	}
 	if p.begin(1) {
 		return nil
@@ -158,7 +162,7 @@ func (n *Namespace) XAttrs(c dfs.Caller, path string, names []XAttr) ([]XAttr, e
 	defer n.lock.unshare()
 	raw := isRaw(path)
 	for _, x := range names {
-		if err := s.checkXAttr(XAttr{Namespace: x.Namespace, Name: x.Name}, raw); err != nil {
+		if err := s.checkXAttr(x, raw); err != nil {
 			return nil, err
 		}
 	}
@@ -168,8 +172,8 @@ func (n *Namespace) XAttrs(c dfs.Caller, path string, names []XAttr) ([]XAttr, e
 	}
 	found := make([]XAttr, 0, len(names))
 	for _, x := range names {
-		i, ok := findXAttr(all, x.Namespace, x.Name)
-		if !ok {
+		i := findXAttr(all, x.Namespace, x.Name)
+		if i < 0 {
 			return nil, dfs.Errorf(dfs.ClassXAttrNotFound, "At least one of the attributes provided was not found.")
 		}
 		found = append(found, all[i])

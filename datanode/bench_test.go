@@ -3,9 +3,7 @@ package datanode
 import (
 	"bufio"
 	"os"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/spf13/afero"
 	"github.com/stretchr/testify/require"
@@ -31,19 +29,10 @@ func benchCluster(b *testing.B, nodes int) *cluster {
 	})
 }
 
-// cpu gives the processor time that the process has used, which says more than the clock on a busy machine.
-func cpu() time.Duration {
-	var r syscall.Rusage
-	if syscall.Getrusage(syscall.RUSAGE_SELF, &r) != nil {
-		return 0
-	}
-	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
-}
-
 // measure adds the processor time of an operation to the benchmark's figures.
 func measure(b *testing.B) func() {
-	before := cpu()
-	return func() { b.ReportMetric(float64(cpu()-before)/float64(b.N), "cpu-ns/op") }
+	before := processorTime()
+	return func() { b.ReportMetric(float64(processorTime()-before)/float64(b.N), "cpu-ns/op") }
 }
 
 // writeAll sends size bytes of the same packet as fast as the window of 80 allows.

@@ -290,7 +290,7 @@ func (d *DataNode) heartbeatRequest() *hdfspb.HeartbeatRequestProto {
 	xmits := d.xmits
 	d.mu.Unlock()
 	req := &hdfspb.HeartbeatRequestProto{
-		XmitsInProgress: ptr(uint32(xmits)), XceiverCount: ptr(uint32(d.count.xceivers.Load() + d.count.busy.Load())), FailedVolumes: ptr(uint32(0)),
+		XmitsInProgress: ptr(uint32(xmits)), XceiverCount: ptr(uint32(d.count.xceivers.Load() - d.count.kept.Load() + d.count.busy.Load())), FailedVolumes: ptr(uint32(0)),
 		CacheCapacity: ptr(uint64(0)), CacheUsed: ptr(uint64(0)),
 	}
 	for _, u := range d.set.Usage() {

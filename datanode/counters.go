@@ -27,6 +27,7 @@ type counters struct {
 	finalized, xceivers           atomic.Int64
 	heartbeats, full, incremental atomic.Int64
 	busy                          atomic.Int64 // clients' writes and block recoveries, which a heartbeat counts twice: HDFS has a thread more for each
+	kept                          atomic.Int64 // connections that wait for another block: no load
 	ops                           [256]atomic.Int64
 }
 

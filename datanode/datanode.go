@@ -39,6 +39,7 @@ type DataNode struct {
 	mu        sync.Mutex
 	closed    bool
 	peers     map[net.Conn]struct{} // connections of the data protocol, both ways
+	kept      map[string][]*peer    // those of them to other datanodes that wait for their next block, by address
 	active    *actor                // the namenode that is obeyed
 	claim     int64                 // the transaction id with which it claimed that
 	xmits     int                   // copies being sent
@@ -75,7 +76,7 @@ func start(ctx context.Context, o Options) (*DataNode, error) {
 	}
 	d := &DataNode{
 		opt: o, log: o.Logger, began: time.Now(), claim: -1, bandwidth: defaultBandwidth,
-		peers: make(map[net.Conn]struct{}),
+		peers: make(map[net.Conn]struct{}), kept: make(map[string][]*peer),
 	}
 	cfg := volume.Options{
 		UUID: o.UUID, Rand: rng, Logger: o.Logger, SyncOnClose: o.SyncOnClose, Tolerated: o.FailedVolumesTolerated,
@@ -180,6 +181,7 @@ func (d *DataNode) sever() error {
 	for c := range d.peers {
 		conns = append(conns, c)
 	}
+	d.stopKeptLocked()
 	d.mu.Unlock()
 	d.cancel()
 	err := errors.Join(d.opt.XferListener.Close(), d.opt.IPCListener.Close())

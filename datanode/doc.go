@@ -15,6 +15,9 @@
 // once, the others have a goroutine for it. The last packet's ack comes after the replica is finalized and the
 // incremental report of it is on its way.
 //
+// The connection to the next node outlives the block: it is kept for a moment, and the next block for that node goes over
+// it. Where its other end has closed it meanwhile (HDFS's own datanodes do), a new one is dialled.
+//
 // # Goroutines
 //
 //	accept    one, takes connections of the data protocol

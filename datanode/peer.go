@@ -11,7 +11,7 @@ import (
 
 // The buffers of a connection: what an idle one costs, and what collects small answers.
 const (
-	readBuffer  = 1 << 10
+	readBuffer  = 4 << 10
 	writeBuffer = 4 << 10
 )
 
@@ -24,6 +24,8 @@ type peer struct {
 
 	readTimeout, writeTimeout time.Duration
 	readArmed, writeArmed     time.Time // when the deadline has to be set anew
+
+	expiry *time.Timer // while it is kept
 }
 
 // newPeer takes a connection over; nil once the datanode is closed.
@@ -70,6 +72,11 @@ func (p *peer) extend(n int) {
 
 func (p *peer) setReadTimeout(t time.Duration) {
 	p.readTimeout, p.readArmed = t, time.Time{}
+}
+
+func (p *peer) setTimeouts(read, write time.Duration) {
+	p.setReadTimeout(read)
+	p.writeTimeout, p.writeArmed = write, time.Time{}
 }
 
 // slack is the share of a timeout by which it may come early, so that not every call needs to set a deadline.

@@ -78,10 +78,14 @@ func (x *write) receive() error {
 			break
 		}
 	}
-	if x.fromClient() {
-		return acks.finish()
+	if !x.fromClient() {
+		return x.complete()
 	}
-	return x.complete()
+	if err := acks.finish(); err != nil {
+		return err
+	}
+	x.whole = !acks.lost.Load()
+	return nil
 }
 
 // ended explains that no more packets come.

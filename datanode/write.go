@@ -2,8 +2,10 @@ package datanode
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
+	"os"
 	"sync"
 
 	"github.com/minidfs/go-minidfs/datanode/internal/volume"
@@ -46,6 +48,7 @@ type write struct {
 	delHint string // uuid of a datanode whose replica may go once this one is here
 	badLink string // the node further down that could not be reached, as the next node says
 	cancel  context.CancelFunc
+	whole   bool // all went well, to the last ack: the connections can take another operation
 
 	mu      sync.Mutex
 	aborted bool
@@ -58,21 +61,22 @@ func (x *write) copy() bool       { return x.stage == stageTransferRBW || x.stag
 // temporary tells whether the replica is of no use before it is complete.
 func (x *write) temporary() bool { return x.client == "" || x.copy() }
 
-func (d *DataNode) writeBlock(p *peer) error {
+// writeBlock reports whether the connection can take another operation.
+func (d *DataNode) writeBlock(p *peer) (bool, error) {
 	x := &write{d: d, up: p, req: &hdfspb.OpWriteBlockProto{}}
 	var err error
 	x.block, err = d.begin(p, transfer.OpWriteBlock, x.req, func() (*hdfspb.BaseHeaderProto, string) {
 		return x.req.GetHeader().GetBaseHeader(), x.req.GetHeader().GetClientName()
 	})
 	if err != nil {
-		return err
+		return false, err
 	}
 	x.stage, x.client = x.req.GetStage(), x.req.GetHeader().GetClientName()
 	err = x.run()
 	if err != nil {
 		err = fmt.Errorf("%s, stage %s: %w", x.block, x.stage, err)
 	}
-	return err
+	return x.whole, err
 }
 
 func (x *write) run() error {
@@ -223,28 +227,44 @@ func (x *write) connect(ctx context.Context) error {
 	return fmt.Errorf("pipeline to %s: %w", next, err)
 }
 
-// reach dials the next node, and waits for its answer where a client does.
+// reach passes the operation on to the next node, and waits for its answer where a client does. A connection that was
+// kept may have been closed at the other end, which shows by there being no answer: a new one is dialled then.
 func (x *write) reach(ctx context.Context, next dfs.DatanodeID) error {
+	req := shifted(x.req)
+	if x.fromClient() {
+		if m := x.d.takeKept(next); m != nil {
+			err := x.ask(m, req)
+			if !errors.Is(err, errUnanswered) || errors.Is(err, os.ErrDeadlineExceeded) {
+				return err
+			}
+			x.closeMirror()
+		}
+	}
 	m, err := x.d.dial(ctx, next)
 	if err != nil {
 		return err
 	}
+	return x.ask(m, req)
+}
+
+// errUnanswered is in the chain of the error when a connection ended before there was an answer.
+var errUnanswered = errors.New("no answer")
+
+func (x *write) ask(m *peer, req *hdfspb.OpWriteBlockProto) error {
 	if !x.attach(m) {
 		return net.ErrClosed
 	}
-	m.extend(len(x.req.Targets))
-	if err := transfer.WriteOp(m, transfer.OpWriteBlock, shifted(x.req)); err != nil {
-		return err
+	m.extend(len(x.req.Targets) + 1)
+	var answer hdfspb.BlockOpResponseProto
+	err := transfer.WriteOp(m, transfer.OpWriteBlock, req)
+	if err == nil && x.fromClient() {
+		err = transfer.ReadMessage(m.r, &answer)
 	}
-	if !x.fromClient() {
-		return nil
+	if err != nil {
+		return fmt.Errorf("%w: %w", errUnanswered, err)
 	}
-	var ack hdfspb.BlockOpResponseProto
-	if err := transfer.ReadMessage(m.r, &ack); err != nil {
-		return err
-	}
-	x.badLink = ack.GetFirstBadLink()
-	return refusal(&ack)
+	x.badLink = answer.GetFirstBadLink()
+	return refusal(&answer)
 }
 
 // shifted makes the operation the one that the next node gets: it is the first of the targets now.
@@ -264,8 +284,13 @@ func shifted(r *hdfspb.OpWriteBlockProto) *hdfspb.OpWriteBlockProto {
 }
 
 func (x *write) closeMirror() {
-	if x.mirror != nil {
-		x.mirror.release()
-		x.mirror = nil
+	switch m := x.mirror; {
+	case m == nil:
+		return
+	case x.whole && m.r.Buffered() == 0:
+		x.d.keep(m)
+	default:
+		m.release()
 	}
+	x.mirror = nil
 }

@@ -61,8 +61,7 @@ func (d *DataNode) serve(p *peer) {
 		d.log.Warn("datanode: too many connections", "peer", p.addr, "limit", d.opt.MaxXceivers)
 		return
 	}
-	for {
-		op, err := transfer.ReadOp(p.r)
+	for op, err := transfer.ReadOp(p.r); ; op, err = d.nextOp(p, op) {
 		if err != nil {
 			if errors.Is(err, transfer.ErrMalformed) {
 				d.log.Info("datanode: refused a connection", "peer", p.addr, "err", err)
@@ -78,15 +77,24 @@ func (d *DataNode) serve(p *peer) {
 		if !again || err != nil {
 			return
 		}
-		p.setReadTimeout(d.opt.KeepAlive)
 	}
+}
+
+// nextOp waits for the operation after another one. To wait for another block is no load that a namenode should hear of.
+func (d *DataNode) nextOp(p *peer, after transfer.Op) (transfer.Op, error) {
+	p.setTimeouts(d.opt.KeepAlive, d.opt.WriteTimeout)
+	if after == transfer.OpWriteBlock {
+		d.count.kept.Add(1)
+		defer d.count.kept.Add(-1)
+	}
+	return transfer.ReadOp(p.r)
 }
 
 // operate carries out one operation and reports whether the connection can take another.
 func (d *DataNode) operate(p *peer, op transfer.Op) (bool, error) {
 	switch op {
 	case transfer.OpWriteBlock:
-		return false, d.writeBlock(p)
+		return d.writeBlock(p)
 	case transfer.OpReadBlock:
 		return d.readBlock(p)
 	case transfer.OpBlockChecksum:

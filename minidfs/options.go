@@ -203,7 +203,8 @@ func User(name string, groups ...string) Option {
 	}
 }
 
-// Files copies a tree into the new cluster's root before Start returns.
+// Files copies a tree into the new cluster's root before Start or New returns. Where Start attaches to an HDFS that runs
+// already, the tree goes to Path("").
 func Files(tree fs.FS) Option {
 	return func(c *config) error { c.files = tree; return nil }
 }

@@ -41,7 +41,8 @@ func (c *core) awaitService(ctx context.Context, server *namenode.NameNode) erro
 	return nil
 }
 
-// WaitReplicated returns once every block of a file has at least n replicas, by the namenode's knowledge.
+// WaitReplicated returns once every block of a file has at least n replicas, by the namenode's knowledge: when the
+// datanodes of a pipeline have all reported, or one with a replica is back. It fails when ctx ends or the file is missing.
 func (c *Cluster) WaitReplicated(ctx context.Context, path string, n int) error {
 	fs, err := c.root()
 	if err != nil {

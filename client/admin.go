@@ -42,7 +42,7 @@ const (
 	InMaintenanceNodes
 )
 
-// DatanodeReport gives the datanodes as the namenode sees them.
+// DatanodeReport gives the datanodes as the namenode sees them; only the superuser may ask.
 func (c *Client) DatanodeReport(ctx context.Context, f NodeFilter) ([]Datanode, error) {
 	var resp hdfspb.GetDatanodeReportResponseProto
 	err := c.call(ctx, "datanodereport", "/", "getDatanodeReport", &hdfspb.GetDatanodeReportRequestProto{
@@ -92,7 +92,8 @@ func (c *Client) OpenFiles(ctx context.Context, path string) iter.Seq2[OpenFile,
 	}
 }
 
-// CorruptFiles gives the files under a path that have a block without any good replica, page by page.
+// CorruptFiles gives the files under a path that have a block without any good replica, page by page; only the superuser
+// may ask.
 func (c *Client) CorruptFiles(ctx context.Context, path string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		p := c.abs(path)
@@ -117,12 +118,12 @@ func (c *Client) CorruptFiles(ctx context.Context, path string) iter.Seq2[string
 	}
 }
 
-// SaveNamespace makes the namenode write an image of its state. It must be in safe mode.
+// SaveNamespace makes the namenode write an image of its state. It must be in safe mode; only the superuser may.
 func (c *Client) SaveNamespace(ctx context.Context) error {
 	return c.call(ctx, "savenamespace", "/", "saveNamespace", &hdfspb.SaveNamespaceRequestProto{}, &hdfspb.SaveNamespaceResponseProto{})
 }
 
-// RefreshNodes makes the namenode read the lists of datanodes again.
+// RefreshNodes makes the namenode read the lists of datanodes again; only the superuser may.
 func (c *Client) RefreshNodes(ctx context.Context) error {
 	return c.call(ctx, "refreshnodes", "/", "refreshNodes", &hdfspb.RefreshNodesRequestProto{}, &hdfspb.RefreshNodesResponseProto{})
 }

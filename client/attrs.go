@@ -49,7 +49,8 @@ func millis(t time.Time) *uint64 {
 	return proto.Uint64(uint64(ms))
 }
 
-// SetReplication sets how many replicas a file should have. The namenode makes or removes them later.
+// SetReplication sets how many replicas a file should have. The namenode makes or removes them later; that of minidfs
+// makes none.
 func (c *Client) SetReplication(ctx context.Context, path string, n int) error {
 	var resp hdfspb.SetReplicationResponseProto
 	err := c.call(ctx, "setreplication", path, "setReplication", &hdfspb.SetReplicationRequestProto{

@@ -9,18 +9,37 @@ import (
 	"github.com/minidfs/go-minidfs/internal/hdfspb"
 )
 
-// The vocabulary of HDFS, as the rest of this module has it.
 type (
-	Block         = dfs.Block
-	BlockID       = dfs.BlockID
-	GenStamp      = dfs.GenStamp
+	// Block is a block of a file: its ID, its GenStamp and its Len in bytes. It prints as blk_ID_GENSTAMP.
+	Block = dfs.Block
+
+	// BlockID is an integer that no other block of the file system ever has.
+	BlockID = dfs.BlockID
+
+	// GenStamp is an integer that grows each time a pipeline is rebuilt, a block recovered or a file reopened.
+	GenStamp = dfs.GenStamp
+
+	// ExtendedBlock is a Block and the Pool that it belongs to.
 	ExtendedBlock = dfs.ExtendedBlock
-	DatanodeID    = dfs.DatanodeID
-	StorageType   = dfs.StorageType
-	Access        = dfs.Access
-	CreateFlag    = dfs.CreateFlag
-	XAttrFlag     = dfs.XAttrFlag
-	DialFunc      = dfs.DialFunc
+
+	// DatanodeID says who a datanode is, its UUID, and where it listens: IP, Host, XferPort, IPCPort. XferAddr gives the
+	// ip:port for data, by which NodeError, Favored and a cluster's DataNode.Addr name it too.
+	DatanodeID = dfs.DatanodeID
+
+	// StorageType is the kind of disk a replica is on. It prints as HDFS spells it: DISK, SSD, ARCHIVE...
+	StorageType = dfs.StorageType
+
+	// Access is bits of AccessRead, AccessWrite, AccessExecute.
+	Access = dfs.Access
+
+	// CreateFlag is bits of SyncBlock, NoLocalWrite and so on, for Flags.
+	CreateFlag = dfs.CreateFlag
+
+	// XAttrFlag is XAttrCreate, XAttrReplace, or 0 for either.
+	XAttrFlag = dfs.XAttrFlag
+
+	// DialFunc opens a connection, as net.Dialer.DialContext does; network is "tcp".
+	DialFunc = dfs.DialFunc
 )
 
 // The accesses that Client.Access asks about.

@@ -118,14 +118,15 @@ func (x *write) store(p *transfer.Packet) (hdfspb.Status, error) {
 		}
 		return hdfspb.Status_SUCCESS, nil
 	}
-	if err := x.sum.CheckLen(len(p.Data), len(p.Sums)); err != nil {
+	bare := len(p.Sums) == 0 // Java sends no sums of a file with the policy LAZY_PERSIST and one replica
+	if err := x.sum.CheckLen(len(p.Data), len(p.Sums)); err != nil && !bare {
 		return hdfspb.Status_SUCCESS, err
 	}
 	if off := p.Offset % int64(x.sum.BytesPerChunk); off != 0 && off+int64(p.DataLen) > int64(x.sum.BytesPerChunk) {
 		return hdfspb.Status_SUCCESS, dfs.Errorf(dfs.ClassIO,
 			"Packet %d of %s has %d bytes at %d, which is more than the rest of one chunk of %d", p.Seqno, x.block, p.DataLen, p.Offset, x.sum.BytesPerChunk)
 	}
-	if x.verify {
+	if x.verify && !bare {
 		if err := x.sum.Verify(p.Data, p.Sums); err != nil {
 			if x.req.Source != nil && x.client == "" {
 				x.d.reportRemoteBad(x.block.Block, x.req.Source)
@@ -134,7 +135,7 @@ func (x *write) store(p *transfer.Packet) (hdfspb.Status, error) {
 		}
 	}
 	sums := p.Sums
-	if x.sum != onWire(x.w.Checksum()) {
+	if bare || x.sum != onWire(x.w.Checksum()) {
 		sums = nil
 	}
 	err := x.w.Write(p.Offset, p.Data, sums)

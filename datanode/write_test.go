@@ -291,3 +291,16 @@ func TestOtherChecksum(t *testing.T) {
 		require.NoError(t, d.Verify(context.Background()))
 	}
 }
+
+// TestPacketsWithoutSums are what Java sends of a file with the policy LAZY_PERSIST and one replica: the datanode
+// computes the sums.
+func TestPacketsWithoutSums(t *testing.T) {
+	c := newCluster(t, 2, nil)
+	data := random(3000)
+	w := openWriter(t, c.dns, block(1, 1001, 0), stageCreate, nil)
+	w.sum = transfer.Checksum{}
+	w.all(0, data, 1024)
+	for _, d := range c.dns {
+		mustRead(t, d, block(1, 1001, len(data)), data)
+	}
+}

@@ -22,7 +22,7 @@ func (n *Namespace) Apply(batch []*Op) []Result {
 		n.nextWave(p)
 		before := p.c
 		p.plan(op)
-		if len(n.wave.steps) > 0 && (p.again || (p.change && p.step.kind == stepWide)) {
+		if len(n.wave.steps) > 0 && (p.again || p.change && p.step.exclusive()) {
 			n.flush()
 			n.nextWave(p)
 			p.c = before
@@ -49,7 +49,7 @@ func (n *Namespace) carryOut(p *planner, res *Result) {
 		n.publish(s)
 		n.remember(p.op, res, p.now)
 		n.counters = s.after
-	case s.kind == stepWide || n.stale(s):
+	case s.exclusive() || n.stale(s):
 		n.flush()
 		n.lock.exclude()
 		n.thawStep(s)
@@ -115,6 +115,8 @@ func (n *Namespace) changed(in *inode, prev, next *file) {
 		}
 		if next.open() {
 			n.startLease(next.writer.holder, in.id)
+		} else if prev.open() {
+			n.settle(next, n.versions(in))
 		}
 	}
 	from := 0

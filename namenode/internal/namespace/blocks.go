@@ -186,7 +186,7 @@ func (a *Complete) plan(p *planner) error {
 	}
 	p.res.Bool = true
 	if !p.begin(1) {
-		p.content(r.last(), next.closed(p.now))
+		p.closing(r.last(), next)
 	}
 	return nil
 }

@@ -89,6 +89,7 @@ func (a *Create) build(p *planner, r *resolved, old *inode) {
 	if old != nil {
 		in = make(dir.id, old.name)
 		p.step.kind, p.step.dir, p.step.node, p.step.old = stepLink, dir, in, old
+		p.ending(old)
 	} else {
 		p.link(r, above, func(parent dfs.INodeID, name string) *inode {
 			in = make(parent, name)

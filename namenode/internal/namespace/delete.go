@@ -1,6 +1,10 @@
 package namespace
 
-import "github.com/minidfs/go-minidfs/internal/dfs"
+import (
+	"slices"
+
+	"github.com/minidfs/go-minidfs/internal/dfs"
+)
 
 func (a *Delete) plan(p *planner) error {
 	if isReserved(a.Path) {
@@ -33,6 +37,7 @@ func (a *Delete) plan(p *planner) error {
 	dir := r.parent()
 	if !in.isDir() {
 		p.step.kind, p.step.dir, p.step.node = stepUnlink, dir, in
+		p.ending(in)
 		return nil
 	}
 	now := p.now
@@ -58,6 +63,7 @@ func (n *Namespace) forget(in *inode, versions []version) {
 		f := in.file()
 		if f.open() {
 			n.endLease(f.writer.holder, in.id)
+			n.settle(f.abandoned(), versions)
 		}
 		for i := range f.count() {
 			n.release(in.id, f, i, versions)
@@ -75,8 +81,10 @@ func (n *Namespace) forget(in *inode, versions []version) {
 // forgetFile is forget for a file in the place that it has in the tree.
 func (n *Namespace) forgetFile(in *inode) { n.forget(in, n.versions(in)) }
 
-// lose is release for a file that lives on.
-func (n *Namespace) lose(in *inode, f *file, i int) { n.release(in.id, f, i, n.versions(in)) }
+// lose is release for a file that lives on. Versions that follow it lose the block too.
+func (n *Namespace) lose(in *inode, f *file, i int) {
+	n.release(in.id, f, i, slices.DeleteFunc(n.versions(in), version.follows))
+}
 
 // release takes block i from a file of the present state. Snapshots that hold it keep it.
 func (n *Namespace) release(id dfs.INodeID, f *file, i int, versions []version) {
@@ -85,7 +93,7 @@ func (n *Namespace) release(id dfs.INodeID, f *file, i int, versions []version) 
 	n.counts.Blocks--
 	var holders []int
 	for _, v := range versions {
-		if !v.node.isDir() && v.node.file().has(i, b.ID) {
+		if v.follows() || !v.node.isDir() && v.node.file().has(i, b.ID) {
 			holders = append(holders, v.snap)
 		}
 	}

@@ -199,7 +199,7 @@ func (w *differ) sameFile(a, b *inode) bool {
 	if a.isDir() || b.isDir() {
 		return false
 	}
-	x, y := a.file(), b.file()
+	x, y := w.s.frozenFile(a), w.s.frozenFile(b)
 	return x == y || x.attrs == y.attrs && x.replication == y.replication && x.length() == y.length() && sameXAttrs(a, b)
 }
 

@@ -74,6 +74,9 @@ func (s *session) entry(st *Status, in *inode, name string, policy uint8, withBl
 		return
 	}
 	f := in.file() // once: status and blocks must belong together
+	if frozen {
+		f = s.frozenFile(in)
+	}
 	s.fillFile(st, in.id, f, policy)
 	st.Name = name
 	if withBlocks {

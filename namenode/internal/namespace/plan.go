@@ -12,7 +12,7 @@ const (
 	stepLink                    // node, a new inode, enters dir; old, if any, is the file that it replaces
 	stepUnlink                  // node, a file, leaves dir
 	stepContent                 // node, a file, gets the content next
-	stepWide                    // wide does it, alone
+	stepWide                    // wide does all of it
 )
 
 // step is the change that an op makes. It cannot fail.
@@ -23,10 +23,14 @@ type step struct {
 	old   *inode
 	prev  *file // of stepContent: what next replaces
 	next  *file
+	alone bool // snapshots change with it: nobody may look meanwhile
 	wide  func()
 	time  int64
 	after counters // the counters once this step is done
 }
+
+// exclusive reports whether the step reaches beyond names in one directory.
+func (s *step) exclusive() bool { return s.alone || s.kind == stepWide }
 
 // planner makes plans: every check of an op, and the step that carries it out. It never changes the state, so that
 // Check can use one too; counters are handed out from a copy.

@@ -27,8 +27,10 @@ func (n *Namespace) Blocks(c dfs.Caller, path string, offset, length int64) (*Fi
 	if s.super && findXAttr(r.last().xattrs(), dfs.XAttrSecurity, unreadable) >= 0 {
 		return nil, dfs.Errorf(dfs.ClassAccessControl, "Access is denied for %s since the superuser is not allowed to perform this operation.", c.User)
 	}
-	b := s.fileBlocks(r.last().id, f, offset, length, policyOf(r.nodes), r.inSnapshot())
-	return b, nil
+	if r.inSnapshot() {
+		f = s.frozenFile(r.last())
+	}
+	return s.fileBlocks(r.last().id, f, offset, length, policyOf(r.nodes), r.inSnapshot()), nil
 }
 
 // fileBlocks gives the blocks in a range of a file. In a snapshot the file is what it was: closed, with the length it
@@ -62,13 +64,13 @@ func (s *session) fileBlocks(id dfs.INodeID, f *file, offset, length int64, poli
 	return b
 }
 
-// placed gives block i with its place. A snapshot's block has the stamp that its replicas have by now.
+// placed gives block i with its place. A snapshot's block has the stamp and length that its replicas have by now.
 func (s *session) placed(id dfs.INodeID, f *file, i int, offset int64, policy uint8, frozen bool) FileBlock {
 	b := f.place(id, i, offset, policy)
 	if frozen {
 		b.State, b.RecoveryID, b.Truncate, b.TruncateTo, b.CopyOf = dfs.BlockComplete, 0, false, 0, dfs.Block{}
 		if now, ok := s.block(b.ID); ok {
-			b.GenStamp = now.GenStamp
+			b.GenStamp, b.Len = now.GenStamp, now.Len
 		}
 	}
 	return b

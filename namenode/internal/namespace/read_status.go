@@ -30,7 +30,11 @@ func (n *Namespace) Status(c dfs.Caller, path string, resolveLast bool) (*Status
 	if in == nil {
 		return nil, nil
 	}
-	return s.status(in, "", policyOf(r.nodes)), nil
+	st := s.status(in, "", policyOf(r.nodes))
+	if r.inSnapshot() && !in.isDir() {
+		s.fillFile(st, in.id, s.frozenFile(in), policyOf(r.nodes))
+	}
+	return st, nil
 }
 
 // dotSnapshotStatus is what HDFS shows for a ".snapshot" directory.

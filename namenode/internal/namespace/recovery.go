@@ -48,7 +48,7 @@ func (a *CloseFile) plan(p *planner) error {
 	if a.Drop && f.hasBlocks() {
 		f = f.popped()
 	}
-	p.content(in, f.closed(p.now))
+	p.closing(in, f)
 	return nil
 }
 
@@ -96,7 +96,7 @@ func (a *CommitBlockSync) plan(p *planner) error {
 		}
 	}
 	if a.CloseFile {
-		p.content(in, next.closed(p.now))
+		p.closing(in, &next)
 	} else {
 		p.content(in, &next)
 	}

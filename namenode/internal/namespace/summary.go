@@ -62,7 +62,11 @@ func (t *tally) add(path string, in *inode) error {
 		t.seen[in.id] = struct{}{}
 	}
 	if !in.isDir() {
-		length, space := in.file().size(t.frozen)
+		f := in.file()
+		if t.frozen {
+			f = t.s.frozenFile(in)
+		}
+		length, space := f.size(t.frozen)
 		t.sum.Files++
 		t.sum.Length += length
 		t.sum.SpaceConsumed += space + t.kept[in.id]

@@ -32,9 +32,11 @@ func (n *Namespace) Apply(batch []*Op) []Result {
 		n.carryOut(p, &results[i])
 	}
 	n.flush()
-	n.lock.writeIndex()
-	n.counters = p.c // refused ops move the time too
-	n.lock.unwriteIndex()
+	if p.c != n.counters { // refused ops move the time too
+		n.lock.writeIndex()
+		n.setCounters(p.c)
+		n.lock.unwriteIndex()
+	}
 	return results
 }
 
@@ -48,7 +50,7 @@ func (n *Namespace) carryOut(p *planner, res *Result) {
 		n.execute(s)
 		n.publish(s)
 		n.remember(p.op, res, p.now)
-		n.counters = s.after
+		n.setCounters(s.after)
 	case s.exclusive() || n.stale(s):
 		n.flush()
 		n.lock.exclude()
@@ -56,7 +58,7 @@ func (n *Namespace) carryOut(p *planner, res *Result) {
 		n.execute(s)
 		n.publish(s)
 		n.remember(p.op, res, p.now)
-		n.counters = s.after
+		n.setCounters(s.after)
 		n.lock.include()
 	default:
 		n.wave.add(p, res)
@@ -220,8 +222,8 @@ func (n *Namespace) flush() {
 		s := &w.steps[i]
 		n.publish(&s.step)
 		n.remember(s.op, s.res, s.time)
-		n.counters = s.after
 	}
+	n.setCounters(w.steps[len(w.steps)-1].after)
 	n.lock.unwriteIndex()
 	n.lock.unshare()
 	clear(w.steps)

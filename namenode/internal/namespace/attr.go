@@ -123,7 +123,7 @@ func (a *TouchAccess) plan(p *planner) error {
 }
 
 func (a *SetReplication) plan(p *planner) error {
-	if err := p.checkReplication(a.Path, a.Replication, ""); err != nil {
+	if err := p.checkReplication(a.Path, a.Replication, "", ""); err != nil {
 		return err
 	}
 	r, err := p.toWrite(a.Path, p.buf[:0])

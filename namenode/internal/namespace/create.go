@@ -103,16 +103,16 @@ func (a *Create) checkNumbers(p *planner) error {
 	if a.BlockSize < p.params.MinBlockSize {
 		return ioError("Specified block size %d is less than configured minimum value dfs.namenode.fs-limits.min-block-size=%d", a.BlockSize, p.params.MinBlockSize)
 	}
-	return p.checkReplication(a.Path, a.Replication, ", clientName="+p.caller.Host)
+	return p.checkReplication(a.Path, a.Replication, ", clientName=", p.caller.Host)
 }
 
-// checkReplication refuses a number of replicas outside the configured bounds.
-func (p *planner) checkReplication(path string, r int16, who string) error {
+// checkReplication refuses a number of replicas outside the configured bounds. The message ends with what and who.
+func (p *planner) checkReplication(path string, r int16, what, who string) error {
 	switch {
 	case r > p.params.MaxReplication:
-		return ioError("Requested replication factor of %d exceeds maximum of %d for %s%s", r, p.params.MaxReplication, path, who)
+		return ioError("Requested replication factor of %d exceeds maximum of %d for %s%s%s", r, p.params.MaxReplication, path, what, who)
 	case r < p.params.MinReplication:
-		return ioError("Requested replication factor of %d is less than the required minimum of %d for %s%s", r, p.params.MinReplication, path, who)
+		return ioError("Requested replication factor of %d is less than the required minimum of %d for %s%s%s", r, p.params.MinReplication, path, what, who)
 	}
 	return nil
 }

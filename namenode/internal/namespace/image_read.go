@@ -40,7 +40,8 @@ func (n *Namespace) Restore(r io.Reader) error {
 	s := &ir.state
 	n.params.Store(&ir.params)
 	n.root, n.epoch = s.root, ir.epoch
-	n.counters, n.counts = s.counters, s.counts
+	n.setCounters(s.counters)
+	n.counts = s.counts
 	n.inodes, n.blocks, n.leases = s.inodes, s.blocks, s.leases
 	n.kept, n.keptBy, n.snapDirs, n.retry = s.kept, s.keptBy, s.snapDirs, s.retry
 	n.observer.Reset(n.allBlocks())

@@ -35,6 +35,11 @@ type Namespace struct {
 	spread   int       // waves that link so many names are spread over goroutines
 	checkers sync.Pool // of *planner, for Check
 
+	last struct { // of counters, for who need not have them exactly
+		time atomic.Int64
+		tx   atomic.Uint64
+	}
+
 	applying sync.Mutex // held while a batch is applied, a state restored, an image begun
 	planner  planner
 	wave     wave
@@ -92,7 +97,7 @@ func (n *Namespace) reset() {
 	n.epoch = 1
 	group := n.names.number(p.Supergroup)
 	n.root = newDir(dfs.RootINodeID, 0, "", n.epoch, &directory{attrs: attrs{group: group, perm: 0o755}})
-	n.counters = counters{inode: dfs.RootINodeID, block: dfs.LastReservedBlockID, stamp: dfs.LastReservedGenStamp}
+	n.setCounters(counters{inode: dfs.RootINodeID, block: dfs.LastReservedBlockID, stamp: dfs.LastReservedGenStamp})
 	n.inodes = newTable[dfs.INodeID, *inode]()
 	n.inodes.set(dfs.RootINodeID, n.root)
 	n.blocks = newTable[dfs.BlockID, dfs.INodeID]()
@@ -102,6 +107,13 @@ func (n *Namespace) reset() {
 	n.keptBy = map[int][]dfs.BlockID{}
 	n.snapDirs = map[dfs.INodeID]struct{}{}
 	n.retry = retryCache{}
+}
+
+// setCounters changes the counters. The caller holds the indexes.
+func (n *Namespace) setCounters(c counters) {
+	n.counters = c
+	n.last.time.Store(c.time)
+	n.last.tx.Store(c.tx)
 }
 
 // settled gives the counters and counts together.

@@ -126,9 +126,7 @@ func (n *Namespace) Check(op *Op) (Result, bool) {
 		p = &planner{session: session{n: n, locked: true}, dry: true}
 	}
 	defer n.checkers.Put(p)
-	n.lock.readIndex()
-	p.c = n.counters
-	n.lock.unreadIndex()
+	p.c.time, p.c.tx = n.last.time.Load(), n.last.tx.Load() // ids are not handed out
 	p.plan(op)
 	return p.res, !p.change
 }

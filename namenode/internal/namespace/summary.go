@@ -39,6 +39,22 @@ type tally struct {
 	frozen bool                     // a snapshot's tree is added up
 	seen   map[dfs.INodeID]struct{} // what was counted; nil: there are no snapshots to look at
 	kept   map[dfs.INodeID]int64    // space that files of the present state take up in snapshots only
+	looked int                      // children seen since the barrier was last let go
+}
+
+// yieldAfter is the number of children after which a tally lets others through.
+const yieldAfter = 5000
+
+// kids gives the children of a directory. The tree may change meanwhile, as it may in HDFS: inodes that have been
+// taken out of it can still be looked at.
+func (t *tally) kids(in *inode) []*inode {
+	kids := t.s.kids(in)
+	if t.looked += len(kids); t.looked >= yieldAfter {
+		t.looked = 0
+		t.s.n.lock.unshare()
+		t.s.n.lock.share()
+	}
+	return kids
 }
 
 // snapshots readies the tally to look at snapshots, if there are any.
@@ -77,7 +93,7 @@ func (t *tally) add(path string, in *inode) error {
 		return t.s.denied(in, path, want)
 	}
 	t.sum.Directories++
-	for _, c := range t.s.kids(in) {
+	for _, c := range t.kids(in) {
 		if err := t.add(join(path, c.name), c); err != nil {
 			return err
 		}
@@ -106,7 +122,7 @@ func (t *tally) addSnapshots(in *inode) {
 		}
 		return
 	}
-	for _, c := range t.s.kids(in) {
+	for _, c := range t.kids(in) {
 		t.addSnapshots(c)
 	}
 }
@@ -120,7 +136,7 @@ func (t *tally) addGone(in *inode) {
 			t.sum.Directories++
 			t.sum.SnapshotDirectories++
 		}
-		for _, c := range t.s.kids(in) {
+		for _, c := range t.kids(in) {
 			t.addGone(c)
 		}
 		return

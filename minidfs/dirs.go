@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/afero"
 
 	"github.com/minidfs/go-minidfs/internal/faultfs"
+	"github.com/minidfs/go-minidfs/internal/osfs"
 	"github.com/minidfs/go-minidfs/namenode"
 )
 
@@ -122,7 +123,7 @@ func (d *dirs) disk(name string) (*faultfs.FS, string, error) {
 	if d.powerCuts {
 		options = append(options, faultfs.WithPowerLoss())
 	}
-	system := afero.NewOsFs()
+	var system afero.Fs = osfs.FS{}
 	if d.unsynced {
 		system = unsynced{}
 	}

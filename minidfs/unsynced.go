@@ -5,11 +5,13 @@ import (
 	"os"
 
 	"github.com/spf13/afero"
+
+	"github.com/minidfs/go-minidfs/internal/osfs"
 )
 
 // unsynced is the operating system's file system without syncs, for folders that go with their cluster: nobody comes back
 // to look for what a power loss would take.
-type unsynced struct{ afero.OsFs }
+type unsynced struct{ osfs.FS }
 
 // Create is OpenFile, as package os has it.
 func (u unsynced) Create(name string) (afero.File, error) {
@@ -21,7 +23,7 @@ func (u unsynced) Open(name string) (afero.File, error) { return u.OpenFile(name
 
 // OpenFile opens a file whose Sync does nothing.
 func (u unsynced) OpenFile(name string, flag int, perm fs.FileMode) (afero.File, error) {
-	f, err := os.OpenFile(name, flag, perm)
+	f, err := osfs.Open(name, flag, perm)
 	if err != nil {
 		return nil, err
 	}

@@ -67,6 +67,30 @@ func ExampleDataNode() {
 	// <nil> <nil>
 }
 
+// A writer's Close is held at the namenode, at the moment before its file is complete.
+func ExampleCluster_Inject() {
+	ctx := context.Background()
+	c, err := minidfs.New(ctx, minidfs.MemNet(), minidfs.Superuser("root"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer c.Close()
+	held := c.Inject(minidfs.Fault{Node: "nn1", Method: "complete", User: "alice", Hold: true})
+	fs, path := c.Client("alice"), c.Path("f")
+	done := make(chan error)
+	go func() { done <- fs.WriteFile(ctx, path, []byte("x")) }()
+	fmt.Println(held.Wait(ctx, 1))
+	closed, err := fs.IsFileClosed(ctx, path)
+	fmt.Println(closed, err)
+	held.Release()
+	fmt.Println(<-done, held.Count())
+	// Output:
+	// <nil>
+	// false <nil>
+	// <nil> 1
+}
+
 // The network between two hosts is slow.
 func ExampleNet_Delay() {
 	ctx := context.Background()

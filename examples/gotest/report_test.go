@@ -18,7 +18,12 @@ func (s store) Create(name string) (io.WriteCloser, error) { return s.Client.Cre
 
 func connect(t *testing.T, c *minidfs.Cluster, user string) store {
 	t.Helper()
-	client, err := hdfs.NewClient(hdfs.ClientOptions{Addresses: c.Addrs(), User: user})
+	client, err := hdfs.NewClient(hdfs.ClientOptions{
+		Addresses:        c.Addrs(),
+		User:             user,
+		NamenodeDialFunc: c.Dial, // needed with MemNet only
+		DatanodeDialFunc: c.Dial,
+	})
 	require.NoError(t, err)
 	t.Cleanup(func() { client.Close() })
 	return store{client}
@@ -32,6 +37,17 @@ func TestPublish(t *testing.T) {
 	got, err := alice.ReadFile(c.Path("daily"))
 	require.NoError(t, err)
 	require.Equal(t, "one\ntwo\n", string(got))
+}
+
+// TestPublishInMemory needs no sockets: the client connects through the cluster.
+func TestPublishInMemory(t *testing.T) {
+	c := minidfs.Start(t, minidfs.MemNet(), minidfs.DataNodes(1))
+	alice := connect(t, c, "alice")
+	require.NoError(t, Publish(alice, c.Path(""), "daily", []string{"one"}))
+
+	got, err := c.Client("bob").ReadFile(t.Context(), c.Path("daily"))
+	require.NoError(t, err)
+	require.Equal(t, "one\n", string(got))
 }
 
 func TestPublishWithoutPermission(t *testing.T) {

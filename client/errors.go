@@ -12,14 +12,15 @@ import (
 	"github.com/minidfs/go-minidfs/internal/transfer"
 )
 
-// RemoteError is an error as a namenode or datanode sent it. It stands inside the *fs.PathError that a method returns;
-// errors.Is asks it for its class (ErrSafeMode) and for the Go error the class stands for (fs.ErrNotExist).
+// RemoteError is an error as a namenode or datanode sent it: its Class and its Message. It stands inside the
+// *fs.PathError that a method returns; errors.Is asks it for its class (ErrSafeMode) and for the Go error the class stands
+// for (fs.ErrNotExist).
 type RemoteError = dfs.RemoteError
 
-// Class is the Java exception class of a RemoteError, an error itself.
+// Class is the name of a Java exception class, a string with its package. It is an error itself, for errors.Is.
 type Class = dfs.Class
 
-// ChecksumError says that data do not fit their checksums.
+// ChecksumError says that data do not fit their checksums: at which Offset, what was Want and what Got.
 type ChecksumError = transfer.ChecksumError
 
 // The classes that callers ask for: errors.Is(err, client.ErrSafeMode).

@@ -116,7 +116,7 @@ func (n *NameNode) getEnclosingRoot(context.Context, *rpc.Call, *hdfspb.GetEnclo
 	return &hdfspb.GetEnclosingRootResponseProto{EnclosingRootPath: proto.String("/")}, nil
 }
 
-// getListing gives a page of a directory, in byte order, behind startAfter; no page for a path that does not exist.
+// getListing gives a page of a directory, in the order of names as signed bytes, behind startAfter; no page for a path that does not exist.
 // Pages with locations end early, once the files in it are to have as many replicas as the limit has entries.
 func (n *NameNode) getListing(_ context.Context, c *rpc.Call, req *hdfspb.GetListingRequestProto) (*hdfspb.GetListingResponseProto, error) {
 	list, err := n.ns.List(n.caller(c), req.GetSrc(), string(req.GetStartAfter()), n.o.Limits.ListLimit, req.GetNeedLocation())

@@ -80,3 +80,13 @@ func TestPagesOfAnyNames(t *testing.T) {
 	}
 	require.NoError(t, n.Verify(nil))
 }
+
+func BenchmarkNameKey(b *testing.B) {
+	for _, name := range []string{"part-00000.parquet", "größe"} {
+		b.Run(name, func(b *testing.B) {
+			for range b.N {
+				nameKey(name)
+			}
+		})
+	}
+}

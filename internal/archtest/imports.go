@@ -21,7 +21,7 @@ var table = [...]row{
 	{"fixtures/conformance", "fixtures/... minidfs client internal/dfs internal/rpc internal/hdfspb"}, // for calls that no client library has
 	{"fixtures/...", "fixtures/... minidfs client internal/dfs"},
 	{"examples/...", "minidfs client namenode datanode fixtures/..."},
-	{"minidfs", "namenode datanode client internal/memnet internal/faultfs internal/dfs"},
+	{"minidfs", "namenode datanode client internal/memnet internal/faultfs internal/osfs internal/dfs"},
 	{"namenode", "namenode/internal/... internal/rpc internal/hdfspb internal/dfs"},
 	{"namenode/internal/namespace/...", "internal/dfs"},
 	{"namenode/internal/blocks/...", "internal/dfs"},
@@ -33,6 +33,7 @@ var table = [...]row{
 	{"internal/transfer", "internal/hdfspb internal/dfs"},
 	{"internal/memnet", "internal/dfs"},
 	{"internal/faultfs", "internal/dfs"},
+	{"internal/osfs", ""},
 	{"internal/dfs", ""},
 	{"internal/hdfspb/...", ""},
 	{"internal/archtest", ""},
@@ -50,7 +51,7 @@ type vendor struct {
 var vendors = [...]vendor{
 	{"github.com/hashicorp/", "namenode/internal/editlog/...", false, "raft and its stores stay behind editlog.Journal"},
 	{"go.etcd.io/bbolt", "namenode/internal/editlog/...", false, "raft and its stores stay behind editlog.Journal"},
-	{"github.com/spf13/afero", "namenode namenode/internal/editlog/... datanode datanode/internal/volume/... client/... internal/faultfs minidfs examples/...", true,
+	{"github.com/spf13/afero", "namenode namenode/internal/editlog/... datanode datanode/internal/volume/... client/... internal/faultfs internal/osfs minidfs examples/...", true,
 		"afero only where a disk is named"},
 	{"github.com/stretchr/testify", "fixtures/...", true, "testify only in tests and fixtures"},
 	{"google.golang.org/protobuf", "internal/hdfspb/... internal/rpc internal/transfer namenode datanode client/... fixtures/workloads/... fixtures/conformance", true,

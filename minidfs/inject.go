@@ -56,9 +56,29 @@ func (c *Cluster) Inject(f Fault) *Injection {
 	if (f.Method == "") == (f.Data == 0) {
 		c.fail("minidfs: Inject: a Fault names either a Method or a kind of Data")
 	}
+	if f.Method != "" {
+		c.oneOf("Fault.Method", f.Method, append(namenode.Methods(), datanode.Methods()...))
+	}
+	if f.Node != "" {
+		names := []string{c.nameNode.id}
+		for _, d := range c.nodes() {
+			names = append(names, d.id)
+		}
+		c.oneOf("Fault.Node", f.Node, names)
+	}
 	i := &Injection{fault: f, faults: &c.faults, released: make(chan struct{})}
 	c.faults.add(i)
 	return i
+}
+
+// oneOf ends the test when a name is none of those that mean something: the fault would never apply, and the test would
+// prove nothing.
+func (c *Cluster) oneOf(what, name string, names []string) {
+	if slices.Contains(names, name) {
+		return
+	}
+	nearest := slices.MinFunc(names, func(a, b string) int { return distance(name, a) - distance(name, b) })
+	c.fail("minidfs: Inject: %s: there is no %q; the nearest is %q", what, name, nearest)
 }
 
 // Count is how many calls or events the fault applied to, those that wait included.

@@ -50,19 +50,22 @@ func (c *Cluster) WaitReplicated(ctx context.Context, path string, n int) error 
 	}
 	ticker := time.NewTicker(replicatedPoll)
 	defer ticker.Stop()
+	missing := func(b client.LocatedBlock) bool { return len(b.Replicas) < n }
+	var short *client.LocatedBlock // as of the last answer
 	for {
 		blocks, err := fs.Locations(ctx, path)
-		if err != nil {
+		switch i := slices.IndexFunc(blocks, missing); {
+		case err != nil && (ctx.Err() == nil || short == nil):
 			return err
-		}
-		short := slices.IndexFunc(blocks, func(b client.LocatedBlock) bool { return len(b.Replicas) < n })
-		if short < 0 {
+		case err == nil && i < 0:
 			return nil
+		case err == nil:
+			short = &blocks[i]
 		}
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			return fmt.Errorf("minidfs: %s of %s has %d of %d replicas: %w", blocks[short].Block, path, len(blocks[short].Replicas), n, context.Cause(ctx))
+			return fmt.Errorf("minidfs: %s of %s has %d of %d replicas: %w", short.Block, path, len(short.Replicas), n, context.Cause(ctx))
 		}
 	}
 }

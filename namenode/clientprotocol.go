@@ -28,6 +28,17 @@ func ClientMethods() []string {
 	return names
 }
 
+// Methods names every method that a namenode answers or refuses, of all its protocols.
+func Methods() []string {
+	var names []string
+	for _, p := range new(NameNode).protocols() {
+		for _, m := range p.Methods {
+			names = append(names, m.Name)
+		}
+	}
+	return names
+}
+
 // clientMethods is ClientProtocol: every method of Hadoop 3.4, answered or refused. Quick methods never wait, or give
 // the reading of their connection away before they do.
 func (n *NameNode) clientMethods() []rpc.Method {

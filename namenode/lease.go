@@ -68,10 +68,10 @@ func (n *NameNode) renewLease(_ context.Context, _ *rpc.Call, req *hdfspb.RenewL
 	return &hdfspb.RenewLeaseResponseProto{}, nil
 }
 
-// recoverLease takes an open file from its writer, however fresh the lease is. It answers true when the file is closed,
-// false while blocks are being recovered: the client asks again.
+// recoverLease takes an open file from its writer, however fresh the lease is, and be it the caller. It answers true when
+// the file is closed, false while blocks are being recovered: the client asks again.
 func (n *NameNode) recoverLease(ctx context.Context, c *rpc.Call, req *hdfspb.RecoverLeaseRequestProto) (*hdfspb.RecoverLeaseResponseProto, error) {
-	path, holder := req.GetSrc(), req.GetClientName()
+	path := req.GetSrc()
 	if n.blocks.InSafeMode() {
 		return nil, n.safeModeError("Cannot recover the lease of " + path)
 	}
@@ -81,10 +81,6 @@ func (n *NameNode) recoverLease(ctx context.Context, c *rpc.Call, req *hdfspb.Re
 	}
 	closed := f == nil
 	if !closed {
-		if f.Holder == holder {
-			return nil, dfs.Errorf(dfs.ClassAlreadyBeingCreated,
-				"Failed to RECOVER_LEASE %s for %s on %s because %s is already the current lease holder.", path, holder, c.Remote, holder)
-		}
 		c.Yield()
 		if closed, err = n.releaseLease(ctx, f); err != nil {
 			return nil, err

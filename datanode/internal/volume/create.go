@@ -82,8 +82,11 @@ func (s *Set) makeWay(ctx context.Context, spec Spec, state dfs.ReplicaState) er
 		s.mu.Unlock()
 		return err
 	}
+	none := s.replicas[spec.Block.ID] == nil
 	s.mu.Unlock()
-
+	if none {
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, stopTimeout)
 	defer cancel()
 	r, err := s.claim(ctx, spec.Block.ID)

@@ -45,6 +45,7 @@ func (c *cluster) writeBlock(id dfs.BlockID) {
 	w := openWriter(c.t, c.dns, block(id, 1001, 0), stageCreate, nil)
 	w.all(0, data, 1024)
 	require.NoError(c.t, w.Close())
+	synctest.Wait()
 	mustRead(c.t, c.dns[len(c.dns)-1], block(id, 1001, len(data)), data)
 	synctest.Wait()
 }
@@ -132,6 +133,16 @@ func TestKeptConnectionIsSilent(t *testing.T) {
 		require.Equal(t, c.dns[1].ID().XferAddr(), r.GetFirstBadLink())
 		require.InDelta(t, 65, time.Since(begin).Seconds(), 5)
 		require.EqualValues(t, 1, asked.Load())
+	})
+}
+
+// TestKeptConnectionsLeaveRoom: who waits for a block takes nobody's place.
+func TestKeptConnectionsLeaveRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newMemory(t, 2, func(_ int, o *Options) { o.MaxXceivers = 1 })
+		c.writeBlock(1)
+		require.Equal(t, 1, c.dns[0].aside())
+		c.writeBlock(2)
 	})
 }
 

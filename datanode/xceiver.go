@@ -54,7 +54,7 @@ func (d *DataNode) wait(t time.Duration) bool {
 
 // serve carries out the operations of one connection, one after the other.
 func (d *DataNode) serve(p *peer) {
-	n := d.count.xceivers.Add(1)
+	n := d.count.xceivers.Add(1) - d.count.kept.Load()
 	defer d.count.xceivers.Add(-1)
 	defer p.release()
 	if n > int64(d.opt.MaxXceivers) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"syscall"
 	"time"
@@ -72,12 +73,20 @@ func (d *DataNode) serve(p *peer) {
 		d.count.ops[op].Add(1)
 		again, err := d.operate(p, op)
 		if err != nil {
-			d.log.Info("datanode: operation failed", "op", op, "peer", p.addr, "err", err)
+			d.log.Log(d.ctx, levelOf(err), "datanode: operation failed", "op", op, "peer", p.addr, "err", err)
 		}
 		if !again || err != nil {
 			return
 		}
 	}
+}
+
+// levelOf tells what only the operator can mend, and no client is told, from what happens every day.
+func levelOf(err error) slog.Level {
+	if errors.Is(err, syscall.ENOSPC) {
+		return slog.LevelWarn
+	}
+	return slog.LevelInfo
 }
 
 // nextOp waits for the operation after another one. To wait for another block is no load that a namenode should hear of.

@@ -51,9 +51,11 @@ func datanodeInfo(d *blocks.DatanodeInfo) *hdfspb.DatanodeInfoProto {
 		AdminState:   hdfspb.DatanodeInfoProto_NORMAL.Enum(),
 		NumBlocks:    proto.Uint32(uint32(d.NumBlocks)),
 	}
+	reported := int64(0) // there always, as from Hadoop
 	if !d.LastReport.IsZero() {
-		info.LastBlockReportTime, info.LastBlockReportMonotonic = count(d.LastReport.UnixMilli()), count(d.LastReport.UnixMilli())
+		reported = d.LastReport.UnixMilli()
 	}
+	info.LastBlockReportTime, info.LastBlockReportMonotonic = count(reported), count(reported)
 	return info
 }
 

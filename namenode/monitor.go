@@ -6,21 +6,30 @@ import (
 	"time"
 )
 
-// runMonitor ticks until ctx ends.
+// runMonitor ticks until ctx ends. The first tick after a time in which the process stood still is left out: what clients
+// and datanodes have sent meanwhile is heard first.
 func (n *NameNode) runMonitor(ctx context.Context) {
 	defer n.monitor.Done()
 	ticker := time.NewTicker(n.o.MonitorInterval)
 	defer ticker.Stop()
+	last := time.Now()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			if !n.held.Load() {
-				n.tick(ctx, time.Now())
+			if n.held.Load() {
+				continue
+			}
+			now := time.Now()
+			stood := now.Sub(last) > n.o.MonitorInterval+n.o.RecheckInterval
+			last = now
+			if !stood {
+				n.tick(ctx, now)
 			}
 		case done := <-n.trigger:
-			n.tick(ctx, time.Now())
+			last = time.Now()
+			n.tick(ctx, last)
 			close(done)
 		}
 	}

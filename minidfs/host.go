@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/netip"
 
 	"github.com/minidfs/go-minidfs/internal/dfs"
 	"github.com/minidfs/go-minidfs/internal/memnet"
@@ -15,8 +16,8 @@ const loopback = "127.0.0.1"
 // clientHost is the network host of programs outside the cluster that come through Cluster.Dial.
 const clientHost = "client"
 
-// host is somebody's place on the network: in memory, or real sockets that obey the same rules. A node with an address of
-// its own dials from there.
+// host is somebody's place on the network: in memory, or real sockets that obey the same rules. Nodes, which listen, reach
+// each other in memory in any case. A node with an address of its own dials from there.
 func (c *core) host(name, ip string, listen dfs.ListenFunc) *memnet.Host {
 	if c.conf.memory {
 		return c.net.Host(name)
@@ -28,7 +29,11 @@ func (c *core) host(name, ip string, listen dfs.ListenFunc) *memnet.Host {
 			return from.DialContext(ctx, network, addr)
 		}
 	}
-	return c.net.Wrap(name, dial, listen)
+	host := c.net.Wrap(name, dial, listen)
+	if listen == nil {
+		return host
+	}
+	return host.Near(netip.MustParseAddr(ip))
 }
 
 // ipOf is the address of the i-th datanode, -1 being the namenode: "" where the network is in memory and gives one.

@@ -21,6 +21,7 @@ type Host struct {
 
 	dial   dfs.DialFunc // of a wrapped host; nil in memory
 	listen dfs.ListenFunc
+	near   bool // a wrapped host that reaches others of the network in memory
 }
 
 // Name is the host's name, as verbs take it.
@@ -82,8 +83,20 @@ func (h *Host) Dial(ctx context.Context, network, addr string) (net.Conn, error)
 	if err != nil {
 		return nil, opError("dial", nil, netAddr(at), err)
 	}
-	near, far, l, err := h.connect(at)
-	if err == nil && !l.offer(far) {
+	n.mu.Lock()
+	l := n.listeners[at]
+	n.mu.Unlock()
+	if l == nil {
+		return nil, opError("dial", nil, netAddr(at), syscall.ECONNREFUSED)
+	}
+	return h.connect(l.host.name, at, &l.queue)
+}
+
+// connect makes a connection in memory to the host that listens at an address, and puts its other end in the listener's
+// queue.
+func (h *Host) connect(to string, at netip.AddrPort, q *queue) (net.Conn, error) {
+	near, far, err := h.ends(to, at)
+	if err == nil && !q.offer(far) {
 		_, _ = near.Close(), far.Close() // just made
 		err = syscall.ECONNREFUSED
 	}
@@ -93,30 +106,27 @@ func (h *Host) Dial(ctx context.Context, network, addr string) (net.Conn, error)
 	return near, nil
 }
 
-// connect makes both ends of a connection to the listener at an address.
-func (h *Host) connect(at netip.AddrPort) (near, far *Conn, l *Listener, err error) {
+// ends makes both ends of a connection.
+func (h *Host) ends(to string, at netip.AddrPort) (near, far *Conn, err error) {
 	n := h.n
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if l = n.listeners[at]; l == nil {
-		return nil, nil, nil, syscall.ECONNREFUSED
-	}
-	if err := n.upLocked(h.name, l.host.name); err != nil {
-		return nil, nil, nil, err
+	if err := n.upLocked(h.name, to); err != nil {
+		return nil, nil, err
 	}
 	port, err := n.takePortLocked(h.ip, 0)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
-	way := pair{h.name, l.host.name}
+	way := pair{h.name, to}
 	there, back := newPipe(&n.pool, n.opts.Buffer), newPipe(&n.pool, n.opts.Buffer)
 	there.arrived, back.arrived = back.peerClosed, there.peerClosed
-	near = &Conn{n: n, way: way, local: tcpAddr(port), remote: l.addr, in: back, out: there, sent: n.counterLocked(way), dialled: true}
-	far = &Conn{n: n, way: way.back(), local: l.addr, remote: near.local, in: there, out: back, sent: n.counterLocked(way.back())}
+	near = &Conn{n: n, way: way, local: tcpAddr(port), remote: tcpAddr(at), in: back, out: there, sent: n.counterLocked(way), dialled: true}
+	far = &Conn{n: n, way: way.back(), local: near.remote, remote: near.local, in: there, out: back, sent: n.counterLocked(way.back())}
 	n.conns[near], n.conns[far] = true, true
 	near.refreshLocked()
 	far.refreshLocked()
-	return near, far, l, nil
+	return near, far, nil
 }
 
 // pass waits until a connection from a host to an address can be set up: there and back.

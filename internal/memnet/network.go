@@ -41,7 +41,7 @@ type Network struct {
 	owners    map[netip.AddrPort]string // host that listens at an address, or did last
 	dialled   map[flow]string           // host that dialled a wrapped connection, until the accepting end knows
 	dialling  map[netip.AddrPort]int    // wrapped dials under way
-	wrapped   map[*WrappedListener]bool
+	wrapped   map[netip.AddrPort]*WrappedListener
 	conns     map[endpoint]bool // that are not closed
 	rules     map[pair]Rule
 	down      map[string]bool // hosts
@@ -69,7 +69,7 @@ func New(o Options) *Network {
 		owners:    map[netip.AddrPort]string{},
 		dialled:   map[flow]string{},
 		dialling:  map[netip.AddrPort]int{},
-		wrapped:   map[*WrappedListener]bool{},
+		wrapped:   map[netip.AddrPort]*WrappedListener{},
 		conns:     map[endpoint]bool{},
 		rules:     map[pair]Rule{},
 		down:      map[string]bool{},
@@ -103,7 +103,7 @@ func (n *Network) Close() error {
 	for _, l := range n.listeners {
 		listeners = append(listeners, l)
 	}
-	for l := range n.wrapped {
+	for _, l := range n.wrapped {
 		listeners = append(listeners, l)
 	}
 	conns := make([]endpoint, 0, len(n.conns))
@@ -177,7 +177,7 @@ func (n *Network) Open(host string) (listeners, conns int) {
 			listeners++
 		}
 	}
-	for l := range n.wrapped {
+	for _, l := range n.wrapped {
 		if host == Any || l.host == host {
 			listeners++
 		}

@@ -2,8 +2,10 @@ package memnet
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/netip"
+	"syscall"
 	"time"
 
 	"github.com/minidfs/go-minidfs/internal/dfs"
@@ -23,11 +25,21 @@ func (n *Network) Wrap(name string, dial dfs.DialFunc, listen dfs.ListenFunc) *H
 	return &Host{n: n, name: name, ip: netip.AddrFrom4([4]byte{127, 0, 0, 1}), dial: dial, listen: listen}
 }
 
-// WrappedListener accepts connections of a listener below.
+// Near gives the same wrapped host, at an address, which reaches the listeners of the network's other hosts in memory: the
+// kernel carries only what comes from Outside or goes there.
+func (h *Host) Near(ip netip.Addr) *Host {
+	near := *h
+	near.ip, near.near = ip, true
+	return &near
+}
+
+// WrappedListener accepts connections of a listener below, and those in memory.
 type WrappedListener struct {
-	net.Listener
+	raw  net.Listener
 	n    *Network
 	host string
+	done chan struct{} // closed when nobody accepts from raw any more
+	queue
 }
 
 func (h *Host) listenWrapped(network, addr string) (net.Listener, error) {
@@ -36,11 +48,12 @@ func (h *Host) listenWrapped(network, addr string) (net.Listener, error) {
 		return nil, err
 	}
 	n := h.n
-	l := &WrappedListener{Listener: raw, n: n, host: h.name}
+	l := &WrappedListener{raw: raw, n: n, host: h.name, done: make(chan struct{})}
+	l.more.L = &l.mu
 	n.mu.Lock()
 	err = n.upLocked(h.name, h.name)
 	if err == nil {
-		n.wrapped[l] = true
+		n.wrapped[addrPort(raw.Addr())] = l
 		n.owners[addrPort(raw.Addr())] = h.name
 	}
 	n.mu.Unlock()
@@ -48,29 +61,49 @@ func (h *Host) listenWrapped(network, addr string) (net.Listener, error) {
 		_ = raw.Close() // nobody has seen it
 		return nil, opError("listen", nil, raw.Addr(), err)
 	}
+	go l.acceptAll()
 	return l, nil
 }
 
-// Accept waits for a connection.
-func (l *WrappedListener) Accept() (net.Conn, error) {
+// acceptAll queues what the listener below accepts, until it ends.
+func (l *WrappedListener) acceptAll() {
+	defer close(l.done)
 	for {
-		raw, err := l.Listener.Accept()
-		if err != nil {
-			return nil, err
+		raw, err := l.raw.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			l.end(err)
+			return
+		}
+		if err != nil { // such as too many open files
+			l.fail(err)
+			continue
 		}
 		from := l.n.dialler(flow{addrPort(raw.RemoteAddr()), addrPort(raw.LocalAddr())})
-		if c, err := l.n.adopt(raw, pair{l.host, from}, from); err == nil {
-			return c, nil
+		c, err := l.n.adopt(raw, pair{l.host, from}, from)
+		if err == nil && !l.offer(c) {
+			c.cut(syscall.ECONNRESET)
+			_ = c.Close() // nobody has seen it
 		}
 	}
 }
 
-// Close closes the listener below.
+// Accept waits for a connection.
+func (l *WrappedListener) Accept() (net.Conn, error) { return l.take() }
+
+// Addr is that of the listener below.
+func (l *WrappedListener) Addr() net.Addr { return l.raw.Addr() }
+
+// Close closes the listener below and resets the connections that nobody accepted.
 func (l *WrappedListener) Close() error {
 	l.n.mu.Lock()
-	delete(l.n.wrapped, l)
+	if at := addrPort(l.Addr()); l.n.wrapped[at] == l {
+		delete(l.n.wrapped, at)
+	}
 	l.n.mu.Unlock()
-	return l.Listener.Close()
+	err := l.raw.Close()
+	l.end(opError("accept", nil, l.Addr(), net.ErrClosed))
+	<-l.done
+	return err
 }
 
 func (h *Host) dialWrapped(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -84,6 +117,11 @@ func (h *Host) dialWrapped(ctx context.Context, network, addr string) (net.Conn,
 		}
 	}
 	n.mu.Lock()
+	l := n.wrapped[at]
+	if h.near && l != nil {
+		n.mu.Unlock()
+		return h.connect(l.host, at, &l.queue)
+	}
 	n.dialling[at]++
 	n.mu.Unlock()
 	raw, err := h.dial(ctx, network, addr)
@@ -136,7 +174,7 @@ func (n *Network) dialler(f flow) string {
 }
 
 // adopt takes a connection in, or resets it when the hosts are not to be connected.
-func (n *Network) adopt(raw net.Conn, way pair, dialler string) (net.Conn, error) {
+func (n *Network) adopt(raw net.Conn, way pair, dialler string) (*WrappedConn, error) {
 	c := &WrappedConn{raw: raw, n: n, way: way, gone: make(chan struct{})}
 	c.idle.L = &c.mu
 	to := way.to

@@ -27,7 +27,7 @@ type Client struct {
 	pool   *connPool
 	leases *leases
 
-	ctx  context.Context // ends with Close, cause ErrClosed
+	ctx  context.Context // ends with Close, cause ErrClosed or a closedError
 	stop context.CancelCauseFunc
 
 	files   atomic.Int64 // files opened for writing: numbers their lease holders
@@ -65,12 +65,18 @@ func New(o Options) (*Client, error) {
 
 // Close aborts the files that are open for writing, ends every call and closes every connection. Files should be closed
 // before: what was not flushed is lost, and the lease of an aborted file runs on until the namenode ends it.
-func (c *Client) Close() error {
+func (c *Client) Close() error { return c.close(ErrClosed) }
+
+// CloseCause is Close for a reason, which later errors give in place of "file already closed". They have ErrClosed in
+// their chain as well.
+func (c *Client) CloseCause(reason error) error { return c.close(closedError{reason}) }
+
+func (c *Client) close(cause error) error {
 	c.mu.Lock()
 	c.closed = true
 	c.mu.Unlock()
-	c.stop(ErrClosed)
-	c.leases.abortAll()
+	c.stop(cause)
+	c.leases.abortAll(context.Cause(c.ctx))
 	c.watched.Wait()
 	c.pool.close()
 	return c.nn.close()
@@ -126,6 +132,6 @@ func (c *Client) call(ctx context.Context, op, path, method string, req, resp pr
 // within gives a context that ends with ctx or with the client, and carries the reason.
 func (c *Client) within(ctx context.Context) (context.Context, context.CancelCauseFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(c.ctx, func() { cancel(ErrClosed) })
+	stop := context.AfterFunc(c.ctx, func() { cancel(context.Cause(c.ctx)) })
 	return ctx, func(err error) { stop(); cancel(err) }
 }

@@ -55,6 +55,15 @@ var (
 	ErrAppendOnly = fmt.Errorf("an HDFS file can only grow at its end: %w", errors.ErrUnsupported)
 )
 
+// closedError is why a Client was closed, where whoever closed it has said so.
+type closedError struct{ error }
+
+// Is says that it is an ErrClosed.
+func (closedError) Is(target error) bool { return target == ErrClosed }
+
+// Unwrap gives the reason.
+func (e closedError) Unwrap() error { return e.error }
+
 // NodeError is what went wrong at one datanode.
 type NodeError struct {
 	Node string // ip:port

@@ -52,9 +52,9 @@ func (l *leases) remove(w *Writer) {
 }
 
 // abortAll gives every open file up.
-func (l *leases) abortAll() {
+func (l *leases) abortAll(reason error) {
 	for _, w := range l.writers() {
-		w.Abort()
+		w.abort(reason)
 	}
 }
 

@@ -82,7 +82,7 @@ func (n *namenodes) call(ctx context.Context, method string, req, resp proto.Mes
 		}
 		switch {
 		case n.life.Err() != nil:
-			return ErrClosed
+			return context.Cause(n.life)
 		case ctx.Err() != nil:
 			return cause(ctx)
 		case what == fatal:
@@ -160,7 +160,7 @@ func (n *namenodes) wait(ctx context.Context, tries int, what verdict) error {
 	case <-ctx.Done():
 		return cause(ctx)
 	case <-n.life.Done():
-		return ErrClosed
+		return context.Cause(n.life)
 	}
 }
 

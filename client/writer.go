@@ -275,7 +275,7 @@ func (w *Writer) Close() error {
 		return w.err
 	}
 	w.closed = true
-	defer w.release()
+	defer w.abort(ErrClosed)
 	err := w.err
 	if err == nil {
 		err = w.endBlock(w.syncBlocks)
@@ -292,14 +292,12 @@ func (w *Writer) Close() error {
 
 // Abort gives the file up: nothing more is sent and its lease is left to run out. What was flushed stays in the file.
 func (w *Writer) Abort() error {
-	w.cancel(fmt.Errorf("aborted: %w", ErrClosed))
-	<-w.out.done
-	w.c.leases.remove(w)
+	w.abort(fmt.Errorf("aborted: %w", ErrClosed))
 	return nil
 }
 
-func (w *Writer) release() {
-	w.cancel(ErrClosed)
+func (w *Writer) abort(reason error) {
+	w.cancel(reason)
 	<-w.out.done
 	w.c.leases.remove(w)
 }
@@ -334,6 +332,6 @@ func (w *Writer) fail(op string, err error) error {
 		return pathError(op, w.path, ErrClosed)
 	}
 	w.err = pathError(op, w.path, err)
-	w.release()
+	w.abort(ErrClosed)
 	return w.err
 }

@@ -13,18 +13,19 @@ import (
 )
 
 // Client gives a client for a user, closed with the cluster. Options come after the cluster's own settings. Where there
-// can be no client, in a test the test ends, elsewhere the client answers every call with an error.
+// can be no client, in a test the test ends, elsewhere the client answers every call with the reason, ErrClosed once the
+// cluster is closed.
 func (c *Cluster) Client(user string, options ...func(*client.Options)) *client.Client {
-	fs, err := c.NewClient(user, options...)
-	if err == nil {
+	fs, reason := c.NewClient(user, options...)
+	if reason == nil {
 		return fs
 	}
-	if !errors.Is(err, ErrClosed) {
-		c.fail("%v", err)
+	if !errors.Is(reason, ErrClosed) {
+		c.fail("%v", reason)
 	}
-	fs, err = client.New(client.Options{Addrs: []string{"127.0.0.1:0"}, User: "nobody"})
+	fs, err := client.New(client.Options{Addrs: []string{"127.0.0.1:0"}, User: "nobody"})
 	if err == nil {
-		err = fs.Close()
+		err = fs.CloseCause(reason)
 	}
 	if err != nil {
 		c.fail("%v", err)

@@ -140,7 +140,10 @@ func TestAfterClose(t *testing.T) {
 	c, err := New(t.Context())
 	require.NoError(t, err)
 	nn, dn := c.NameNode("nn1"), c.DataNode("dn1")
-	before := c.Client("alice")
+	before, own := c.Client("alice"), c.Client("alice")
+	require.NoError(t, own.Close())
+	w, err := before.Create(t.Context(), c.Path("f"))
+	require.NoError(t, err)
 	require.NoError(t, c.Close())
 	for name, call := range map[string]func() error{
 		"NameNode.Start": func() error { return nn.Start(t.Context()) },
@@ -159,8 +162,18 @@ func TestAfterClose(t *testing.T) {
 	require.NoError(t, dn.Kill())
 	require.NoError(t, dn.Resume())
 	for _, fs := range []*client.Client{before, c.Client("alice")} {
-		require.ErrorIs(t, fs.Mkdir(t.Context(), "/x", 0o755), client.ErrClosed)
+		err := fs.Mkdir(t.Context(), "/x", 0o755)
+		require.ErrorIs(t, err, ErrClosed)
+		require.ErrorIs(t, err, client.ErrClosed)
+		require.ErrorContains(t, err, "the cluster is closed")
 	}
+	err = w.Close()
+	require.ErrorIs(t, err, ErrClosed, "a file that was being written")
+	require.ErrorIs(t, err, client.ErrClosed)
+	err = own.Mkdir(t.Context(), "/x", 0o755)
+	require.EqualError(t, err, "mkdir /x: file already closed", "the client was closed before the cluster")
+	require.NotErrorIs(t, err, ErrClosed)
+	require.ErrorIs(t, c.WaitReplicated(t.Context(), "/x", 1), ErrClosed)
 	_, err = c.Dial(t.Context(), "tcp", c.Addrs()[0])
 	require.ErrorIs(t, err, net.ErrClosed)
 }

@@ -275,7 +275,7 @@ func (c *Cluster) closeClients() error {
 	clients := c.clients
 	c.clients = nil
 	c.views.Unlock()
-	return inParallel(clients, (*client.Client).Close)
+	return inParallel(clients, func(fs *client.Client) error { return fs.CloseCause(ErrClosed) })
 }
 
 func (c *core) close() error {

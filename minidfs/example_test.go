@@ -2,6 +2,7 @@ package minidfs_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/minidfs/go-minidfs/client"
+	"github.com/minidfs/go-minidfs/datanode"
 	"github.com/minidfs/go-minidfs/minidfs"
 )
 
@@ -89,6 +91,33 @@ func ExampleCluster_Inject() {
 	// <nil>
 	// false <nil>
 	// <nil> 1
+}
+
+// A Fault picks what datanodes are about to do: the first operation that reads, and every ack of dn2 for the end of a block.
+func ExampleFault() {
+	ctx := context.Background()
+	c, err := minidfs.New(ctx, minidfs.MemNet(), minidfs.Superuser("root"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer c.Close()
+	reads := c.Inject(minidfs.Fault{Data: datanode.EventOp, Times: 1, Err: errors.New("not today"), Match: func(e *datanode.Event) bool {
+		return e.Op == datanode.OpReadBlock
+	}})
+	acks := c.Inject(minidfs.Fault{Data: datanode.EventAck, Node: "dn2", Match: func(e *datanode.Event) bool {
+		if e.Last {
+			e.Status = datanode.StatusError
+		}
+		return e.Last
+	}})
+	fs, path := c.Client("alice"), c.Path("f")
+	fmt.Println(fs.WriteFile(ctx, path, []byte("hello")), acks.Count()) // goes on without dn2
+	data, err := fs.ReadFile(ctx, path)
+	fmt.Println(string(data), err, reads.Count()) // goes on at the next datanode
+	// Output:
+	// <nil> 1
+	// hello <nil> 1
 }
 
 // The network between two hosts is slow.

@@ -40,7 +40,12 @@ type Options struct {
 	Logger       *slog.Logger // nil: discard
 	RPCHook      rpc.Hook     // sees the calls to this datanode
 	TransferHook TransferHook // sees operations, packets and acks
-	Seed         uint64       // of the ids it makes; 0: random
+
+	// Watched tells whether TransferHook wants to hear of a kind of event just now; nil: of every kind, always. Packets
+	// that it does not want to see leave for their reader without the data passing through this process (sendfile).
+	Watched func(EventKind) bool
+
+	Seed uint64 // of the ids it makes; 0: random
 }
 
 // Volume names one directory that holds replicas.

@@ -3,9 +3,12 @@ package datanode
 import (
 	"bufio"
 	"context"
+	"io"
 	"net"
+	"os"
 	"time"
 
+	"github.com/minidfs/go-minidfs/datanode/internal/volume"
 	"github.com/minidfs/go-minidfs/internal/dfs"
 )
 
@@ -106,6 +109,23 @@ func (p *peer) Write(b []byte) (int, error) {
 		return 0, err
 	}
 	return p.Conn.Write(b)
+}
+
+// sendable gives the replica's file where the system can send it over the connection without our seeing a byte.
+func (p *peer) sendable(rd *volume.Reader) *os.File {
+	if _, ok := p.Conn.(io.ReaderFrom); !ok {
+		return nil
+	}
+	f, _ := rd.OSFile()
+	return f
+}
+
+// readFrom sends what r gives, a part of a sendable file.
+func (p *peer) readFrom(r io.Reader) (int64, error) {
+	if err := p.armWrite(); err != nil {
+		return 0, err
+	}
+	return p.Conn.(io.ReaderFrom).ReadFrom(r)
 }
 
 // lingerTimeout is how long a refused writer has to read the refusal.

@@ -2,15 +2,23 @@ package datanode
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
+	"io"
+	"os"
 
 	"github.com/minidfs/go-minidfs/datanode/internal/volume"
 	"github.com/minidfs/go-minidfs/internal/dfs"
 	"github.com/minidfs/go-minidfs/internal/transfer"
 )
 
-// packetData is how much data a packet holds that is sent to a reader.
-const packetData = 128 << 10
+// How much data a packet holds that is sent to a reader: with the data in our memory, and with sendfile, which is worth
+// while from so many bytes on.
+const (
+	packetData   = 128 << 10
+	sendfileData = 512 << 10
+	sendfileMin  = 64 << 10
+)
 
 // sender sends a range of a replica as packets.
 type sender struct {
@@ -21,6 +29,8 @@ type sender struct {
 
 	sums       transfer.Checksum // as they are sent
 	start, end int64             // of the range, widened to whole chunks
+	file       *os.File          // whose data the system sends by itself; nil where that is not possible
+	at         int64             // file's offset
 }
 
 // newSender opens the replica of b and checks the range; n < 0 is all of it that is visible.
@@ -49,6 +59,9 @@ func (d *DataNode) newSender(to *peer, op transfer.Op, b dfs.ExtendedBlock, clie
 	chunk := int64(s.sums.BytesPerChunk)
 	s.start = off - off%chunk
 	s.end = min(end, (off+n+chunk-1)/chunk*chunk)
+	if s.end-s.start >= sendfileMin {
+		s.file = to.sendable(rd)
+	}
 	return s, nil
 }
 
@@ -56,27 +69,33 @@ func (s *sender) close() { s.rd.Close() }
 
 // send sends the packets, the empty last one included, through w.
 func (s *sender) send(w *bufio.Writer) error {
-	size := min(s.end-s.start, packetData)
-	chunk := s.sums.BytesPerChunk
-	size = (size + int64(chunk) - 1) / int64(chunk) * int64(chunk)
+	size, most := s.packet(packetData), s.packet(sendfileData)
 	buf, ok := s.d.buffers.Get().(*transfer.PacketBuffer)
-	if !ok || len(buf.Data()) < int(size) || len(buf.Sums()) < s.sums.Len(int(size)) {
-		full := max(int(size), packetData)
-		buf = transfer.NewPacketBuffer(max(s.sums.Len(full), packetData/512*4), full)
+	if !ok || len(buf.Data()) < size || len(buf.Sums()) < s.sums.Len(most) {
+		buf = transfer.NewPacketBuffer(max(s.sums.Len(most), sendfileData/512*4), max(size, packetData))
 	}
 	if len(buf.Data()) <= maxPooled {
 		defer s.d.buffers.Put(buf)
 	}
 	h := transfer.Header{Offset: s.start}
 	for ; h.Offset < s.end; h.Seqno++ {
-		n := int(min(size, s.end-h.Offset))
+		direct := s.file != nil && !s.watched()
+		n := size
+		if direct {
+			n = most
+		}
+		n = int(min(int64(n), s.end-h.Offset))
 		var sums []byte
 		var err error
 		if s.sums.Size() > 0 {
 			sums, err = s.rd.Sums(buf.Sums(), h.Offset, n)
 		}
 		if err == nil {
-			err = s.data(w, buf, h, n, len(sums))
+			if direct {
+				err = s.sendfile(w, buf.FinishHead(h, n, len(sums)), h.Offset, n)
+			} else {
+				err = s.data(w, buf, h, n, len(sums))
+			}
 		}
 		if err != nil {
 			return err
@@ -95,6 +114,12 @@ func (s *sender) send(w *bufio.Writer) error {
 	return w.Flush()
 }
 
+// packet is the data of a packet of about a size, in whole chunks.
+func (s *sender) packet(size int64) int {
+	chunk := int64(s.sums.BytesPerChunk)
+	return int((min(s.end-s.start, size) + chunk - 1) / chunk * chunk)
+}
+
 // data sends one packet.
 func (s *sender) data(w *bufio.Writer, buf *transfer.PacketBuffer, h transfer.Header, n, sums int) error {
 	p := buf.Data()[:n]
@@ -107,6 +132,36 @@ func (s *sender) data(w *bufio.Writer, buf *transfer.PacketBuffer, h transfer.He
 	}
 	_, err := w.Write(buf.Finish(h, n, sums))
 	return err
+}
+
+// sendfile sends one packet whose data never come here.
+func (s *sender) sendfile(w *bufio.Writer, head []byte, off int64, n int) error {
+	if s.at != off {
+		if _, err := s.file.Seek(off, io.SeekStart); err != nil {
+			return err
+		}
+	}
+	if _, err := w.Write(head); err != nil {
+		return err
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	m, err := s.to.readFrom(&io.LimitedReader{R: s.file, N: int64(n)})
+	s.at = off + m
+	if m == int64(n) {
+		return err
+	}
+	if bad := s.rd.ReadAt(make([]byte, 1), s.at); bad != nil { // the file is to blame, not the connection
+		return bad
+	}
+	return cmp.Or(err, io.ErrUnexpectedEOF)
+}
+
+// watched reports whether the hook wants to see packets.
+func (s *sender) watched() bool {
+	o := &s.d.opt
+	return o.TransferHook != nil && (o.Watched == nil || o.Watched(EventPacketOut))
 }
 
 // ask asks the hook whether a packet may go.

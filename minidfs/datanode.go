@@ -78,6 +78,7 @@ func (d *DataNode) serve(ctx context.Context) (server, error) {
 		Logger:              d.c.log.With("node", d.id),
 		RPCHook:             d.c.faults.call(d.id),
 		TransferHook:        d.c.faults.data(d.id),
+		Watched:             d.c.faults.watched,
 		Seed:                d.c.random(d.id, d.lives, 0).Uint64() | 1,
 	}
 	for i, disk := range d.disks {

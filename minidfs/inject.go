@@ -236,6 +236,11 @@ func (f *faults) data(node string) datanode.TransferHook {
 	}
 }
 
+// watched reports whether there is a fault for events of that kind.
+func (f *faults) watched(kind datanode.EventKind) bool {
+	return slices.ContainsFunc(f.all(), func(i *Injection) bool { return i.fault.Data == kind })
+}
+
 // on reports whether a node and the user who calls it are meant.
 func (f *Fault) on(node, user string) bool {
 	return (f.Node == "" || f.Node == node) && (f.User == "" || f.User == user)

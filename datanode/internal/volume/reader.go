@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"time"
 
 	"github.com/spf13/afero"
@@ -216,6 +217,21 @@ func (r *Reader) ReadAt(p []byte, off int64) error {
 		err = fmt.Errorf("volume: %s ends at %d, expected %d bytes: %w", r.data.Name(), off+int64(n), r.Block.Len, ErrMissing)
 	}
 	return r.set.check(r.vol, err)
+}
+
+// OSFile gives the data as a file of the operating system, which has an offset of its own, where they are one and nothing
+// stands between them and the reader.
+func (r *Reader) OSFile() (*os.File, bool) {
+	if r.null {
+		return nil, false
+	}
+	switch f := r.data.(type) {
+	case *os.File:
+		return f, true
+	case interface{ OSFile() (*os.File, bool) }:
+		return f.OSFile()
+	}
+	return nil, false
 }
 
 // Sums fills p with the sums of the chunks that hold n bytes from off, which begins a chunk, and gives the part filled.

@@ -116,11 +116,31 @@ const (
 	DiffRenamed  DiffKind = 'R'
 )
 
+// String gives HDFS's letter: +, -, M or R.
+func (k DiffKind) String() string { return string(rune(k)) }
+
 // DiffEntry is one difference. Paths are relative to the directory, which is itself ".".
 type DiffEntry struct {
 	Kind   DiffKind
 	Path   string
 	Target string // of a rename
+}
+
+// String gives the line of hdfs snapshotDiff: the letter, a tab, and the path.
+func (d DiffEntry) String() string {
+	line := d.Kind.String() + "\t" + shown(d.Path)
+	if d.Kind == DiffRenamed {
+		line += " -> " + shown(d.Target)
+	}
+	return line
+}
+
+// shown is a relative path as hdfs snapshotDiff shows it.
+func shown(p string) string {
+	if p == "." {
+		return p
+	}
+	return "./" + p
 }
 
 // SnapshotDiff tells what changed in a directory from one snapshot to another; "" stands for the present.

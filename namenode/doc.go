@@ -11,7 +11,7 @@
 // age of a lease) is decided here, before the op is journaled, and travels in it as a fact.
 //
 // One file holds one family of calls; the table of ClientProtocol's methods is in clientprotocol.go, those that are
-// refused, and with what, in refused.go.
+// refused, and with what, in refused.go. Quotas and ACLs are refused in off.go, after the checks that come first.
 //
 // Goroutines: the RPC server's (ended by its Close), the journal's, and one monitor that ticks leases, liveness and
 // checkpoints (monitor.go); Close and Kill end them all before they return.

@@ -2,6 +2,7 @@ package minidfs
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -24,6 +25,18 @@ func suite() map[string]func(t TB, c *Cluster) error {
 			}
 			_, err := fs.ReadFile(ctx, c.Path("f"))
 			return err
+		},
+		"snapshots": func(_ TB, c *Cluster) error {
+			root, alice := c.Client(c.Superuser()), c.Client("alice")
+			errs := []error{alice.MkdirAll(ctx, c.Path("a/b"), 0o755), alice.MkdirAll(ctx, c.Path("none"), 0o755)}
+			for _, dir := range []string{"a/b", "none"} {
+				errs = append(errs, root.AllowSnapshots(ctx, c.Path(dir)))
+			}
+			for _, name := range []string{"s1", "s2"} {
+				_, err := alice.CreateSnapshot(ctx, c.Path("a/b"), name)
+				errs = append(errs, err, alice.WriteFile(ctx, c.Path("a/b/"+name), []byte("x")))
+			}
+			return errors.Join(errs...)
 		},
 		"list": func(_ TB, c *Cluster) error {
 			_, err := c.Client("bob").ReadDir(ctx, c.Path(""))
@@ -67,6 +80,9 @@ func TestAttach(t *testing.T) {
 			require.Empty(t, fake.text(), name)
 			_, err := target.Client("root").Stat(t.Context(), path)
 			require.ErrorIs(t, err, os.ErrNotExist, "the test's directory stays")
+			dirs, err := target.Client("root").SnapshottableDirs(t.Context())
+			require.NoError(t, err)
+			require.Empty(t, dirs)
 		}
 		// verbs that break things, and options that shape a cluster, skip the test
 		for name, use := range map[string]func(t TB){

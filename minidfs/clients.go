@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path"
+	"strings"
 	"time"
 
 	"github.com/minidfs/go-minidfs/client"
@@ -163,7 +164,39 @@ func (c *Cluster) forget() error {
 	if err != nil {
 		return err
 	}
-	return fs.RemoveAll(ctx, dir)
+	err = fs.RemoveAll(ctx, dir)
+	if errors.Is(err, client.ErrSnapshot) {
+		if err = removeSnapshots(ctx, fs, dir); err == nil {
+			err = fs.RemoveAll(ctx, dir)
+		}
+	}
+	return err
+}
+
+// removeSnapshots deletes the snapshots of a directory and of all below it, which keep it from being removed.
+func removeSnapshots(ctx context.Context, fs *client.Client, dir string) error {
+	dirs, err := fs.SnapshottableDirs(ctx)
+	if err != nil {
+		return err
+	}
+	for _, d := range dirs {
+		if d.Path != dir && !strings.HasPrefix(d.Path, dir+"/") {
+			continue
+		}
+		snapshots, err := fs.Snapshots(ctx, d.Path)
+		if err != nil {
+			return err
+		}
+		for _, s := range snapshots {
+			if err := fs.DeleteSnapshot(ctx, d.Path, s.Name()); err != nil {
+				return err
+			}
+		}
+		if err := fs.DisallowSnapshots(ctx, d.Path); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // forgetTimeout bounds the removal of a test's directory, for clusters that no longer answer.

@@ -147,10 +147,7 @@ func (c *Cluster) boot(ctx context.Context) error {
 	if err := c.awaitService(ctx, server); err != nil {
 		return err
 	}
-	if c.conf.files == nil {
-		return nil
-	}
-	return loadTree(ctx, c.Client(c.Superuser()), c.conf.files, "/")
+	return c.load(ctx)
 }
 
 // AddDataNode starts one more datanode and returns when it can be written to.

@@ -11,6 +11,25 @@ import (
 	"github.com/minidfs/go-minidfs/client"
 )
 
+// load copies the tree of Files to where it belongs: a test has its directory, a program its whole cluster.
+func (c *Cluster) load(ctx context.Context) error {
+	if c.conf.files == nil {
+		return nil
+	}
+	dir := "/"
+	if c.t != nil {
+		var err error
+		if dir, err = c.directory(); err != nil {
+			return fmt.Errorf("minidfs: loading files: %w", err)
+		}
+	}
+	fs, err := c.root()
+	if err != nil {
+		return err
+	}
+	return loadTree(ctx, fs, c.conf.files, dir)
+}
+
 // loadTree copies a tree into a directory of HDFS: names, bytes and permissions.
 func loadTree(ctx context.Context, to *client.Client, tree fs.FS, dir string) error {
 	return fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {

@@ -203,8 +203,8 @@ func User(name string, groups ...string) Option {
 	}
 }
 
-// Files copies a tree into the new cluster's root before Start or New returns. Where Start attaches to an HDFS that runs
-// already, the tree goes to Path("").
+// Files copies a tree into the cluster before Start or New returns: a test's into Path(""), on a cluster of its own as on
+// an HDFS that runs already, a program's into the root.
 func Files(tree fs.FS) Option {
 	return func(c *config) error { c.files = tree; return nil }
 }

@@ -26,16 +26,19 @@ func TestFiles(t *testing.T) {
 	c := minidfs.Start(t, minidfs.Files(tree))
 	root := c.Client(c.Superuser())
 	for name, f := range tree {
-		info, err := root.Stat(t.Context(), "/"+name)
+		info, err := root.Stat(t.Context(), c.Path(name))
 		require.NoError(t, err)
 		require.Equal(t, f.Mode.IsDir(), info.IsDir())
 		require.Equal(t, f.Mode.Perm(), info.Mode().Perm()&^0o200|f.Mode.Perm()&0o200, name)
 		if !info.IsDir() {
-			data, err := root.ReadFile(t.Context(), "/"+name)
+			data, err := root.ReadFile(t.Context(), c.Path(name))
 			require.NoError(t, err)
 			require.Equal(t, string(f.Data), string(data))
 		}
 	}
+	entries, err := root.ReadDir(t.Context(), "/")
+	require.NoError(t, err)
+	require.Len(t, entries, 1, "the root of a test's cluster has /tmp alone, with the test's directory")
 }
 
 func TestUsers(t *testing.T) {

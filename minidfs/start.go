@@ -57,10 +57,8 @@ func attach(t TB, conf *config, uri, confDir string) *Cluster {
 	c := newCluster(conf, t)
 	c.addrs, c.attached = addrs, true
 	t.Cleanup(func() { c.finish(t) })
-	if conf.files != nil {
-		if err := loadTree(context.Background(), c.Client(c.Superuser()), conf.files, c.Path("")); err != nil {
-			t.Fatalf("%v", err)
-		}
+	if err := c.load(context.Background()); err != nil {
+		t.Fatalf("%v", err)
 	}
 	return c
 }

@@ -86,7 +86,7 @@ func (c *Cluster) Dial(ctx context.Context, network, addr string) (net.Conn, err
 // otherwise all nodes share one address.
 func (c *Cluster) On(datanode string) func(*client.Options) {
 	return func(o *client.Options) {
-		d := c.DataNode(datanode)
+		d := c.find(datanode)
 		switch {
 		case d == nil:
 			c.fail("minidfs: On(%q): there is no such datanode", datanode)

@@ -218,10 +218,15 @@ func (c *Cluster) Superuser() string { return c.conf.settings.namenode.Superuser
 // Seed is what the cluster's random choices were drawn from; give it to Seed to have them again.
 func (c *Cluster) Seed() uint64 { return c.conf.seed }
 
-// NameNode is the namenode of that name: nn1. It is nil for a name that no node has.
+// NameNode is the namenode of that name: nn1. As with DataNode, another name ends the test.
 func (c *Cluster) NameNode(id string) *NameNode {
-	if err := c.own("NameNode"); err != nil || id != c.nameNode.id {
-		return nil
+	if err := c.own("NameNode"); err != nil {
+		return &NameNode{&node{id: id, missing: err}}
+	}
+	if id != c.nameNode.id {
+		err := fmt.Errorf("minidfs: there is no namenode %q, there is %s", id, c.nameNode.id)
+		c.fail("%v", err)
+		return &NameNode{&node{id: id, missing: err}}
 	}
 	return c.nameNode
 }
@@ -241,17 +246,37 @@ func (c *core) nodes() []*DataNode {
 	return slices.Clone(c.data)
 }
 
-// DataNode is the datanode of that name: dn1, dn2 and so on. It is nil for a name that no node has.
+// DataNode is the datanode of that name: dn1, dn2 and so on. A name that no node has ends the test, since what it is meant
+// to break would stay whole; elsewhere the verbs of what DataNode gives then fail. DataNodes tells which there are.
 func (c *Cluster) DataNode(id string) *DataNode {
 	if err := c.own("DataNode"); err != nil {
-		return nil
+		return &DataNode{node: &node{id: id, missing: err}}
 	}
+	if d := c.find(id); d != nil {
+		return d
+	}
+	err := fmt.Errorf("minidfs: there is no datanode %q, there are: %s", id, strings.Join(c.names(), ", "))
+	c.fail("%v", err)
+	return &DataNode{node: &node{id: id, missing: err}}
+}
+
+// find is the datanode of that name, or nil.
+func (c *core) find(id string) *DataNode {
 	for _, d := range c.nodes() {
 		if d.id == id {
 			return d
 		}
 	}
 	return nil
+}
+
+// names are those of all datanodes.
+func (c *core) names() []string {
+	var names []string
+	for _, d := range c.nodes() {
+		names = append(names, d.id)
+	}
+	return names
 }
 
 // Close stops the cluster: clients first, then datanodes, then the namenode. Calls that wait for it return errors. A node

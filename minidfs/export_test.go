@@ -7,7 +7,7 @@ func (c *Cluster) HoldsPorts() bool { return c.nameNode.ports[0].held != nil }
 func (c *Cluster) Written(id string) int64 {
 	var total int64
 	disks := c.nameNode.disks
-	if d := c.DataNode(id); d != nil {
+	if d := c.find(id); d != nil {
 		disks = d.disks
 	}
 	for _, d := range disks {
@@ -29,7 +29,7 @@ func (c *Cluster) Syncs() int64 {
 
 // Folder is where a node's first volume is.
 func (c *Cluster) Folder(id string) string {
-	if d := c.DataNode(id); d != nil {
+	if d := c.find(id); d != nil {
 		return d.dirs[0]
 	}
 	return c.nameNode.dirs[0]

@@ -60,11 +60,7 @@ func (c *Cluster) Inject(f Fault) *Injection {
 		c.oneOf("Fault.Method", f.Method, append(namenode.Methods(), datanode.Methods()...))
 	}
 	if f.Node != "" {
-		names := []string{c.nameNode.id}
-		for _, d := range c.nodes() {
-			names = append(names, d.id)
-		}
-		c.oneOf("Fault.Node", f.Node, names)
+		c.oneOf("Fault.Node", f.Node, append(c.names(), c.nameNode.id))
 	}
 	i := &Injection{fault: f, faults: &c.faults, released: make(chan struct{})}
 	c.faults.add(i)

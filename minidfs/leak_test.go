@@ -1,6 +1,7 @@
 package minidfs
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"testing"
@@ -97,6 +98,47 @@ func TestLeftFolders(t *testing.T) {
 	require.NoError(t, os.Mkdir(conf, 0o755))
 	defer os.RemoveAll(conf)
 	require.Equal(t, []string{"folder " + conf, "folder " + root}, c.remains())
+}
+
+// TestUnknownNode ends a test that names a node which is not there, and refuses every verb of it elsewhere.
+func TestUnknownNode(t *testing.T) {
+	t.Parallel()
+	c, err := New(t.Context(), MemNet())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, c.Close()) })
+	type verbs interface {
+		ID() string
+		Addr() string
+		Running() bool
+		Start(ctx context.Context) error
+		Stop() error
+		Kill() error
+		PowerLoss() ([]string, error)
+		Pause() error
+		Resume() error
+	}
+	for id, tt := range map[string]struct {
+		get  func(c *Cluster) verbs
+		want string
+	}{
+		"dn9": {func(c *Cluster) verbs { return c.DataNode("dn9") }, `minidfs: there is no datanode "dn9", there are: dn1, dn2, dn3`},
+		"nn2": {func(c *Cluster) verbs { return c.NameNode("nn2") }, `minidfs: there is no namenode "nn2", there is nn1`},
+	} {
+		fake := &fakeT{}
+		fake.run(func() { tt.get(Start(fake, MemNet())).Kill() })
+		require.Equal(t, tt.want, fake.text())
+
+		n := tt.get(c)
+		_, lost := n.PowerLoss()
+		for verb, err := range map[string]error{
+			"Start": n.Start(t.Context()), "Stop": n.Stop(), "Kill": n.Kill(), "PowerLoss": lost, "Pause": n.Pause(), "Resume": n.Resume(),
+		} {
+			require.EqualError(t, err, tt.want, verb)
+		}
+		require.Equal(t, id, n.ID())
+		require.Empty(t, n.Addr())
+		require.False(t, n.Running())
+	}
 }
 
 // TestUnknownHost refuses to break a network between hosts that there are not: the test would prove nothing.

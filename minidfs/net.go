@@ -29,7 +29,7 @@ func (c *Cluster) Net() Net {
 // known ends the test when a name is no host's: a rule for it would do nothing, and the test would prove nothing.
 func (n Net) known(verb string, names ...string) {
 	for _, name := range names {
-		if name != AnyHost && name != ClientHost && name != Outside && name != n.c.nameNode.id && n.c.DataNode(name) == nil {
+		if name != AnyHost && name != ClientHost && name != Outside && name != n.c.nameNode.id && n.c.find(name) == nil {
 			n.c.fail("minidfs: Net.%s: there is no host %q: name nodes (nn1, dn1), ClientHost, Outside or AnyHost", verb, name)
 		}
 	}

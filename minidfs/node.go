@@ -27,6 +27,8 @@ type node struct {
 	ports []*port       // kept across lives
 	turn  chan struct{} // holds a token while no verb is under way
 
+	missing error // what every verb answers where the cluster has no such node
+
 	mu     sync.Mutex
 	life   server // nil while the node does not run
 	lives  uint64
@@ -71,7 +73,12 @@ func newNode(c *core, id, ip string, volumes []string, ports, want int) (*node, 
 func (n *node) ID() string { return n.id }
 
 // Addr is the host:port where the node serves clients, the same in every life.
-func (n *node) Addr() string { return n.addr(0) }
+func (n *node) Addr() string {
+	if n.missing != nil {
+		return ""
+	}
+	return n.addr(0)
+}
 
 func (n *node) addr(i int) string {
 	ip := n.ip
@@ -105,6 +112,9 @@ func (n *node) listenOn(_, addr string) (net.Listener, error) {
 
 // begin starts a life.
 func (n *node) begin(ctx context.Context, start func(ctx context.Context) (server, error)) error {
+	if n.missing != nil {
+		return n.missing
+	}
 	select {
 	case <-n.turn:
 	case <-ctx.Done():
@@ -149,6 +159,9 @@ func (n *node) connect() error {
 
 // Stop ends the node in good order: what it has acknowledged is on its disks.
 func (n *node) Stop() error {
+	if n.missing != nil {
+		return n.missing
+	}
 	n.resume()
 	<-n.turn
 	defer func() { n.turn <- struct{}{} }()
@@ -180,6 +193,9 @@ func (n *node) stopWithin(patience time.Duration) error {
 // Kill ends the node as SIGKILL does: connections break, what was written to its disks stays, and once Kill has returned
 // nothing more is written or sent. A start that is under way is broken off.
 func (n *node) Kill() error {
+	if n.missing != nil {
+		return n.missing
+	}
 	n.kill("Kill", func() {})
 	return nil
 }
@@ -187,6 +203,9 @@ func (n *node) Kill() error {
 // PowerLoss is Kill, and what was not synced to the disks is lost or torn; a node that is down already loses as much. The
 // report has a line for each file that lost something.
 func (n *node) PowerLoss() (report []string, err error) {
+	if n.missing != nil {
+		return nil, n.missing
+	}
 	if !n.c.dirs.canLosePower() {
 		return nil, fmt.Errorf("minidfs: power loss of %s: a cluster on real folders needs the option PowerCuts", n.id)
 	}
@@ -238,6 +257,9 @@ func (n *node) harmLocked(verb string) {
 // Pause stops the node as SIGSTOP does: nothing enters or leaves it, its disks stand still, no connection breaks. Resume
 // ends it, and so does every verb that ends the node.
 func (n *node) Pause() error {
+	if n.missing != nil {
+		return n.missing
+	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.life == nil {
@@ -259,7 +281,7 @@ func (n *node) Pause() error {
 // Resume ends a Pause; without one it does nothing.
 func (n *node) Resume() error {
 	n.resume()
-	return nil
+	return n.missing
 }
 
 func (n *node) resume() {

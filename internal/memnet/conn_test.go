@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net"
+	"net/netip"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,11 +13,14 @@ import (
 	"github.com/minidfs/go-minidfs/internal/dfs"
 )
 
-// kinds are the two networks that must behave alike.
+// kinds are the networks that must behave alike.
 var kinds = map[string]func(n *Network, name string) *Host{
 	"memory": (*Network).Host,
 	"wrapped": func(n *Network, name string) *Host {
 		return n.Wrap(name, dfs.NetDial, net.Listen)
+	},
+	"near": func(n *Network, name string) *Host {
+		return n.Wrap(name, dfs.NetDial, net.Listen).Near(netip.MustParseAddr("127.0.0.1"))
 	},
 }
 

@@ -2,10 +2,14 @@ package memnet
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -71,6 +75,90 @@ func TestSendfileSurvives(t *testing.T) {
 	_, err = io.Copy(near, f)
 	require.NoError(t, err)
 	require.Len(t, below.from, 2)
+}
+
+// Hosts that are near each other do without the connections below; someone outside does not.
+func TestNear(t *testing.T) {
+	n := New(Options{})
+	defer n.Close()
+	noDial := func(context.Context, string, string) (net.Conn, error) { return nil, errors.ErrUnsupported }
+	ip := netip.MustParseAddr("127.0.0.7")
+	a, b := n.Wrap("a", noDial, nil).Near(ip), n.Wrap("b", nil, net.Listen).Near(netip.MustParseAddr("127.0.0.1"))
+	l, err := b.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	near, err := a.Dial(t.Context(), "tcp", l.Addr().String())
+	require.NoError(t, err)
+	defer near.Close()
+	require.IsType(t, &Conn{}, near)
+	outside, err := net.Dial("tcp", l.Addr().String())
+	require.NoError(t, err)
+	defer outside.Close()
+	for range 2 {
+		far, err := l.Accept()
+		require.NoError(t, err)
+		defer far.Close()
+		require.Equal(t, l.Addr().String(), far.LocalAddr().String())
+		if _, wrapped := far.(*WrappedConn); wrapped {
+			say(t, outside, far, "from outside")
+			continue
+		}
+		require.Equal(t, ip.String(), far.RemoteAddr().(*net.TCPAddr).IP.String())
+		say(t, near, far, "from a")
+		n.Stall("a", "b")
+		_, err = near.Write([]byte("late"))
+		require.NoError(t, err)
+		require.NoError(t, far.SetReadDeadline(time.Now().Add(time.Millisecond)))
+		_, err = far.Read(make([]byte, 4))
+		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+		n.Heal()
+		require.NoError(t, far.SetReadDeadline(time.Time{}))
+		hear(t, far, "late")
+	}
+	left, err := a.Dial(t.Context(), "tcp", l.Addr().String())
+	require.NoError(t, err)
+	defer left.Close()
+	require.NoError(t, l.Close())
+	_, err = left.Read(make([]byte, 1))
+	require.ErrorIs(t, err, syscall.ECONNRESET, "nobody accepted it")
+	_, err = a.Dial(t.Context(), "tcp", l.Addr().String())
+	require.ErrorIs(t, err, errors.ErrUnsupported, "nobody of the network listens there")
+}
+
+// flaky is a listener that cannot accept the first time.
+type flaky struct {
+	net.Listener
+	once sync.Once
+}
+
+func (l *flaky) Accept() (c net.Conn, err error) {
+	l.once.Do(func() { err = syscall.EMFILE })
+	if err != nil {
+		return nil, err
+	}
+	return l.Listener.Accept()
+}
+
+// An error of the listener below is told once, and does not end the listening.
+func TestAcceptError(t *testing.T) {
+	n := New(Options{})
+	defer n.Close()
+	host := n.Wrap("a", dfs.NetDial, func(network, addr string) (net.Listener, error) {
+		l, err := net.Listen(network, addr)
+		return &flaky{Listener: l}, err
+	})
+	l, err := host.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	_, err = l.Accept()
+	require.ErrorIs(t, err, syscall.EMFILE)
+	c, err := net.Dial("tcp", l.Addr().String())
+	require.NoError(t, err)
+	defer c.Close()
+	far, err := l.Accept()
+	require.NoError(t, err)
+	require.NoError(t, far.Close())
+	require.NoError(t, l.Close())
+	_, err = l.Accept()
+	require.ErrorIs(t, err, net.ErrClosed)
 }
 
 // What goes to someone outside is held or dropped before it is written.

@@ -35,5 +35,16 @@ func (c *Cluster) Folder(id string) string {
 	return c.nameNode.dirs[0]
 }
 
+// Stored counts the replicas on all datanodes that run.
+func (c *Cluster) Stored() int {
+	n := 0
+	for _, d := range c.nodes() {
+		if server := d.server(); server != nil {
+			n += len(server.Replicas())
+		}
+	}
+	return n
+}
+
 // Heartbeats counts those that a namenode has answered in this life.
 func (d *DataNode) Heartbeats() int64 { return d.server().Counts().Heartbeats }

@@ -99,7 +99,7 @@ func (m *Manager) reviseLocked(b *block, info BlockInfo) {
 	}
 	if reopened || b.GenStamp != info.GenStamp {
 		for i := range b.replicas {
-			b.replicas[i].held = true
+			b.replicas[i].remarks |= isHeld
 		}
 	}
 }
@@ -179,7 +179,10 @@ func (m *Manager) rehearLocked(old map[dfs.BlockID]*block) {
 			if b := m.blocks[o.ID]; b != nil {
 				changed := o.GenStamp != b.GenStamp || b.open() && !o.open()
 				if i := b.at(r.storage.node); i >= 0 && b.replicas[i].gen == r.gen {
-					b.replicas[i].bad, b.replicas[i].held = r.bad, r.held || changed
+					b.replicas[i].remarks = r.remarks
+					if changed {
+						b.replicas[i].remarks |= isHeld
+					}
 				}
 			}
 		}

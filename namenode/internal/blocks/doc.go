@@ -7,7 +7,8 @@
 //   - Manager holds everything behind one lock.
 //   - A block is what the namespace says about a block (PutBlock, RemoveBlock, Reset), and its replicas.
 //   - A replica is what a datanode last said about its copy: state, generation stamp, length. Whether it is live,
-//     still building or corrupt follows from the two together and is never stored.
+//     still building or corrupt follows from the two together and is never stored. That it is excess, one more than the
+//     file asks for and given up, is.
 //   - A node is a datanode; a storage is one of its volumes, with the list of the blocks that it holds.
 //   - A Target is a storage as callers see it: where to write a block to or read it from.
 //

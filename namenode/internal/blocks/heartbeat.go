@@ -47,6 +47,7 @@ func (RecoverCommand) command()    {}
 func (m *Manager) Heartbeat(r Registration, h Heartbeat, now time.Time) (cmds []Command, leaseID uint64, err error) {
 	m.mu.Lock()
 	defer m.unlock()
+	m.now = now
 	n, err := m.senderLocked(r, "heartbeat")
 	if err != nil {
 		return []Command{RegisterCommand{}}, 0, nil

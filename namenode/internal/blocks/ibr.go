@@ -39,8 +39,9 @@ func (m *Manager) IncrementalReport(r Registration, st Storage, events []Receive
 			m.receivingLocked(s, e.Block)
 		case StatusReceived:
 			n.scheduled.remove(s.report.Type)
-			if b := m.hearAndSettleLocked(s, Replica{Block: e.Block, State: dfs.ReplicaFinalized}); b != nil && e.DeleteHint != "" {
-				m.moveLocked(b, s, e.DeleteHint)
+			if b := m.hearLocked(s, Replica{Block: e.Block, State: dfs.ReplicaFinalized}); b != nil {
+				m.replaceLocked(b, s.node, m.nodes[e.DeleteHint])
+				m.settleLocked(b)
 			}
 		case StatusDeleted:
 			m.deletedLocked(s, e.Block)
@@ -60,17 +61,9 @@ func (m *Manager) receivingLocked(s *storage, rbw dfs.Block) {
 		return
 	}
 	if i := b.at(s.node); rbw.GenStamp < b.GenStamp {
-		b.replicas[i].held = true
+		b.replicas[i].remarks |= isHeld
 	}
 	m.settleLocked(b)
-}
-
-func (m *Manager) hearAndSettleLocked(s *storage, rep Replica) *block {
-	b := m.hearLocked(s, rep)
-	if b != nil {
-		m.settleLocked(b)
-	}
-	return b
 }
 
 // deletedLocked takes in that storage s does not hold the block any more, in that generation stamp.
@@ -87,19 +80,4 @@ func (m *Manager) deletedLocked(s *storage, gone dfs.Block) {
 		m.dropReplicaLocked(b, i)
 		m.settleLocked(b)
 	}
-}
-
-// moveLocked deletes the replica of b on the datanode that hint names, because the one on to has replaced it: only when
-// there are more than the file asks for and every count is to be trusted.
-func (m *Manager) moveLocked(b *block, to *storage, hint string) {
-	from := m.nodes[hint]
-	if from == nil || from == to.node || b.state != dfs.BlockComplete || !m.mayDeleteLocked(b) {
-		return
-	}
-	i := b.at(from)
-	if lives, _ := b.count(); i < 0 || lives <= int(b.replication) || b.standing(&b.replicas[i]) != live {
-		return
-	}
-	m.discardLocked(b, i)
-	m.settleLocked(b)
 }

@@ -148,10 +148,11 @@ func (m *Manager) dropCorruptLocked(b *block, lives, corrupts int) bool {
 	return dropped
 }
 
-// settlePostponedLocked looks again at blocks whose corrupt replicas had to wait.
+// settlePostponedLocked looks again at blocks whose corrupt or excess replicas had to wait.
 func (m *Manager) settlePostponedLocked() {
-	for id := range m.postponed {
-		delete(m.postponed, id)
+	all := m.postponed
+	m.postponed = map[dfs.BlockID]struct{}{}
+	for id := range all {
 		if b := m.blocks[id]; b != nil {
 			m.settleLocked(b)
 		}
@@ -178,7 +179,7 @@ func (m *Manager) BadBlocks(bad []BadReplica) {
 			continue
 		}
 		m.noteLocked(slog.LevelWarn, "corrupt replica reported", "block", b.Block, "node", n.reg.XferAddr())
-		b.replicas[i].bad = true
+		b.replicas[i].remarks |= isBad
 		m.settleLocked(b)
 	}
 }

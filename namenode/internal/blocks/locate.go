@@ -72,7 +72,9 @@ func (m *Manager) Finish(block dfs.Block, on []Ref) {
 		}
 		s := n.storage(ref.Storage)
 		if b := m.blocks[block.ID]; s != nil && b != nil && b.Block == block {
-			m.hearAndSettleLocked(s, Replica{Block: block, State: dfs.ReplicaFinalized})
+			if m.hearLocked(s, Replica{Block: block, State: dfs.ReplicaFinalized}) != nil {
+				m.settleLocked(b)
+			}
 		}
 	}
 }
@@ -93,7 +95,8 @@ func (b *block) holders() []*storage {
 	}
 	for i := range b.replicas {
 		r := &b.replicas[i]
-		if b.state == dfs.BlockUnderConstruction && r.gen < b.GenStamp || b.standing(r) == corrupt || slices.Contains(out, r.storage) {
+		worth := b.standing(r)
+		if b.state == dfs.BlockUnderConstruction && r.gen < b.GenStamp || worth == corrupt || worth == excess || slices.Contains(out, r.storage) {
 			continue
 		}
 		out = append(out, r.storage)
@@ -124,7 +127,7 @@ func (m *Manager) Locate(id dfs.BlockID, reader string) Locations {
 		loc.Corrupt = corrupts > 0 && corrupts == len(b.replicas)
 		loc.Targets = make([]Target, 0, len(b.replicas))
 		for i := range b.replicas {
-			if loc.Corrupt || b.standing(&b.replicas[i]) == live {
+			if worth := b.standing(&b.replicas[i]); loc.Corrupt || worth == live || worth == excess {
 				loc.Targets = append(loc.Targets, b.replicas[i].storage.target())
 			}
 		}

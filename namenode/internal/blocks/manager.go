@@ -83,12 +83,13 @@ type Manager struct {
 	turns      atomic.Uint64 // spreads readers over equally near replicas
 
 	mu         sync.RWMutex
+	now        time.Time // as of the last heartbeat or Tick
 	active     bool
 	activeTxID uint64
 	blocks     map[dfs.BlockID]*block
 	lastID     dfs.BlockID               // the highest block id that the namespace has handed out
 	early      map[dfs.BlockID][]early   // reports that came before their edit
-	postponed  map[dfs.BlockID]struct{}  // blocks with corrupt replicas that may not be deleted yet
+	postponed  map[dfs.BlockID]struct{}  // blocks with corrupt or excess replicas that may not be deleted yet
 	recovering map[dfs.BlockID]*block    // blocks with a recovery under way
 	closing    map[dfs.BlockID]time.Time // complete blocks that wait for more replicas, and until when; zero: Tick sets it
 	waiters    map[dfs.BlockID][]waiter  //
@@ -131,6 +132,7 @@ func (m *Manager) SetActive(active bool, txid uint64) {
 	m.active, m.activeTxID = active, txid
 	for _, n := range m.order {
 		n.recover = nil
+		m.tally.deletions -= n.deletions.keep(func(id dfs.BlockID) bool { return m.blocks[id] == nil })
 		for _, s := range n.storages {
 			s.heard, s.fresh = false, false
 		}
@@ -149,10 +151,11 @@ func (m *Manager) ActiveSince() (txid uint64, active bool) {
 }
 
 // Tick does what is due at now: it finds stale and dead datanodes, ends the safe mode extension, asks the next primary
-// where a recovery takes too long, and deletes corrupt replicas that had to wait.
+// where a recovery takes too long, and deletes corrupt and excess replicas that had to wait.
 func (m *Manager) Tick(now time.Time) {
 	m.mu.Lock()
 	defer m.unlock()
+	m.now = now
 	m.checkLivenessLocked(now)
 	m.checkSafeModeLocked(now)
 	m.checkClosingLocked(now)

@@ -16,9 +16,19 @@ type replica struct {
 	pos     uint32 // of the block in storage.blocks
 	state   dfs.ReplicaState
 	round   uint8 // of the storage's full report that listed it last
-	bad     bool  // a reader or a scanner found it corrupt
-	held    bool  // said before the block changed: not proof against the replica
+	remarks remarks
 }
+
+// remarks are what is known of a replica beside what its datanode said.
+type remarks uint8
+
+const (
+	isBad    remarks = 1 << iota // a reader or a scanner found it corrupt
+	isHeld                       // said before the block changed: not proof against the replica
+	isExcess                     // given up: its datanode is about to be told to delete it, or was told
+)
+
+func (m remarks) has(r remarks) bool { return m&r != 0 }
 
 // standing is what a replica is worth.
 type standing uint8
@@ -27,16 +37,20 @@ const (
 	building standing = iota // being written, or not heard of since the block changed
 	live                     // finalized, of the block's stamp and, once that is fixed, of its length
 	corrupt                  // wrong stamp, length or content
+	excess                   // live, but more than the file asks for, and given up
 )
 
 // standing judges replica r of b, as HDFS does when a datanode reports it.
 func (b *block) standing(r *replica) standing {
 	switch {
-	case r.bad:
+	case r.remarks.has(isBad):
 		return corrupt
 	case r.state == dfs.ReplicaFinalized && r.gen == b.GenStamp && (b.open() || r.len == b.Len):
+		if r.remarks.has(isExcess) {
+			return excess
+		}
 		return live
-	case r.held || b.state == dfs.BlockUnderRecovery:
+	case r.remarks.has(isHeld) || b.state == dfs.BlockUnderRecovery:
 		return building
 	case r.state == dfs.ReplicaFinalized:
 		return corrupt
@@ -104,10 +118,14 @@ func (m *Manager) hearLocked(s *storage, rep Replica) *block {
 		r.storage = s
 		s.link(b, r)
 	}
+	r.remarks &^= isHeld
 	if r.gen != rep.GenStamp {
-		r.bad = false
+		r.remarks = 0
 	}
-	r.gen, r.len, r.state, r.held = rep.GenStamp, rep.Len, rep.State, false
+	r.gen, r.len, r.state = rep.GenStamp, rep.Len, rep.State
+	if r.remarks.has(isExcess) {
+		m.stillThereLocked(r, rep)
+	}
 	return b
 }
 

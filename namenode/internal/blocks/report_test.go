@@ -188,19 +188,3 @@ func TestEventsOfOneDatanode(t *testing.T) {
 		})
 	}
 }
-
-func TestDeleteHint(t *testing.T) {
-	w := newWorld(t, Options{}, 4)
-	b := blk(int(id), 1001, 10)
-	w.PutBlock(info(b, dfs.BlockComplete, 3))
-	w.received(b, 1, 2)
-	move := func(to, from int) {
-		require.NoError(t, w.IncrementalReport(reg(to), disk(to), []Received{{Block: b, Status: StatusReceived, DeleteHint: dn(from)}}, w.now))
-	}
-	move(3, 1)
-	require.Equal(t, []string{"dn1", "dn2", "dn3"}, w.at(id), "there are not more than asked for")
-	move(4, 1)
-	require.Equal(t, []string{"dn2", "dn3", "dn4"}, w.at(id))
-	require.Equal(t, []dfs.Block{b}, w.deletes(1))
-	w.check()
-}

@@ -38,9 +38,15 @@ func (t *tally) move(before, now marks) {
 	}
 }
 
-// settleLocked draws the consequences of a change of b or its replicas: counters, waiters, deletion of corrupt ones.
+// settleLocked draws the consequences of a change of b or its replicas: counters, waiters, deletion of excess and corrupt
+// ones.
 func (m *Manager) settleLocked(b *block) {
 	lives, corrupts := b.count()
+	if want := max(int(b.replication), 1); b.state == dfs.BlockComplete && lives > want {
+		lives = m.dropExcessLocked(b, lives, want)
+	} else if b.state == dfs.BlockComplete && lives < want && lives+corrupts < len(b.replicas) {
+		lives = m.keepExcessLocked(b, lives, want)
+	}
 	if corrupts > 0 && b.state == dfs.BlockComplete && m.dropCorruptLocked(b, lives, corrupts) {
 		lives, corrupts = b.count()
 	}

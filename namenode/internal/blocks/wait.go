@@ -14,7 +14,7 @@ func (b *block) finalized(want dfs.Block) int {
 	k := 0
 	for i := range b.replicas {
 		r := &b.replicas[i]
-		if r.state == dfs.ReplicaFinalized && !r.bad && r.gen == want.GenStamp && r.len == want.Len {
+		if r.state == dfs.ReplicaFinalized && !r.remarks.has(isBad) && r.gen == want.GenStamp && r.len == want.Len {
 			k++
 		}
 	}

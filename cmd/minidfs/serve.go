@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,7 +19,8 @@ import (
 	"github.com/minidfs/go-minidfs/minidfs"
 )
 
-// stopTimeout is how long an orderly stop may take before the process ends anyway.
+// stopTimeout is how long the user's command has to end, and the cluster to stop before the user is told why it takes so
+// long.
 const stopTimeout = 2 * time.Second
 
 const serveUsage = `usage: minidfs serve [flags] [-- CMD ARGS]
@@ -115,7 +117,7 @@ func (f *serveFlags) run(ctx context.Context, std stdio) int {
 	if err != nil {
 		code = failed(std, err)
 	}
-	if err := closeWithin(c, stopTimeout); err != nil && code == exitOK {
+	if err := stop(c.Close, std); err != nil && code == exitOK {
 		code = failed(std, err)
 	}
 	return code
@@ -183,16 +185,19 @@ func runCommand(ctx context.Context, command []string, at ready, std stdio) (int
 	return exitError, fmt.Errorf("serve: %w", err)
 }
 
-// closeWithin stops the cluster, and gives up waiting after a while.
-func closeWithin(c *minidfs.Cluster, d time.Duration) error {
+// stop waits for the end of close, however long it takes to remove what a temporary cluster has written. When that is
+// not soon it says so, and leaves the user's next signal to the operating system.
+func stop(close func() error, std stdio) error {
 	done := make(chan error, 1)
-	go func() { done <- c.Close() }()
+	go func() { done <- close() }()
 	select {
 	case err := <-done:
 		return err
-	case <-time.After(d):
-		return fmt.Errorf("serve: the cluster has not stopped within %s", d)
+	case <-time.After(stopTimeout):
 	}
+	std.complain("minidfs: serve: still stopping: removing temporary files, or waiting for a disk; another signal ends the process at once and leaves them\n")
+	signal.Reset()
+	return <-done
 }
 
 func oneLine(err error) string {

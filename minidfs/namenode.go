@@ -2,6 +2,7 @@ package minidfs
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/minidfs/go-minidfs/namenode"
 )
@@ -26,6 +27,7 @@ func (n *NameNode) Start(ctx context.Context) error {
 		o.ID, o.FS, o.Dir, o.Listener = n.id, n.disks[0], n.dirs[0], l
 		o.Logger = n.c.log
 		o.Hook = n.c.faults.call(n.id)
+		o.Failed = n.failed
 		o.Sync = n.c.conf.syncMode()
 		o.Racks = n.c.rackOf
 		o.Seed = n.c.random(n.id, n.lives, 0).Int64()
@@ -36,6 +38,16 @@ func (n *NameNode) Start(ctx context.Context) error {
 		}
 		return server, nil
 	})
+}
+
+// failed hears that the namenode cannot go on. One that is being killed has lost its disk to whoever kills it.
+func (n *NameNode) failed(err error) {
+	n.mu.Lock()
+	own := n.ending == 0
+	n.mu.Unlock()
+	if f := n.c.conf.failed; f != nil && own {
+		f(fmt.Errorf("minidfs: %s answers no more calls: %w", n.id, err))
+	}
 }
 
 // server is the running namenode; nil while it does not run, or is paused.

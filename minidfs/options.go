@@ -32,6 +32,7 @@ type config struct {
 	seed         uint64
 	seedSet      bool
 	logger       *slog.Logger
+	failed       func(error)
 	noCheck      string
 
 	settings settings
@@ -207,6 +208,12 @@ func User(name string, groups ...string) Option {
 // an HDFS that runs already, a program's into the root.
 func Files(tree fs.FS) Option {
 	return func(c *config) error { c.files = tree; return nil }
+}
+
+// OnFailure has f called when a namenode can serve no more because its journal could not be written; the error says why.
+// f must be quick, and leave it to somebody else to close the cluster. A namenode that is killed has not failed.
+func OnFailure(f func(error)) Option {
+	return func(c *config) error { c.failed = f; return nil }
 }
 
 // Sync chooses when edits become durable: namenode.SyncGroup when left out with Dir, and in memory.

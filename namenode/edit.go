@@ -59,6 +59,9 @@ func (n *NameNode) edit(ctx context.Context, op *namespace.Op) (*namespace.Resul
 	if err != nil {
 		if errors.Is(err, editlog.ErrFailed) && !n.failed.Swap(true) {
 			n.log.Error("namenode: the journal has failed; this namenode answers no more calls until it is restarted", "err", err)
+			if n.o.Failed != nil {
+				n.o.Failed(err)
+			}
 		}
 		return nil, err
 	}

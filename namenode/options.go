@@ -59,8 +59,9 @@ type Options struct {
 	RecoveryInterval time.Duration // a block recovery is handed out again after this; 0: 90 s
 
 	Logger *slog.Logger
-	Hook   rpc.Hook // sees every call before its handler
-	Seed   int64    // of the placement's random choices
+	Hook   rpc.Hook        // sees every call before its handler
+	Failed func(err error) // called once, when the journal has failed: no call is answered any more
+	Seed   int64           // of the placement's random choices
 }
 
 // Defaults are what clients are told by getServerDefaults.

@@ -106,6 +106,9 @@ func (f *serveFlags) run(ctx context.Context, std stdio) int {
 	if f.superuser != "" {
 		options = append(options, minidfs.Superuser(f.superuser))
 	}
+	alive, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	options = append(options, minidfs.OnFailure(fail))
 	c, err := minidfs.New(ctx, append(options, f.conf...)...)
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -113,7 +116,10 @@ func (f *serveFlags) run(ctx context.Context, std stdio) int {
 	case err != nil:
 		return failed(std, err)
 	}
-	code, err := f.announceAndWait(ctx, c, std)
+	code, err := f.announceAndWait(alive, c, std)
+	if err == nil && alive.Err() != nil && ctx.Err() == nil {
+		err = context.Cause(alive)
+	}
 	if err != nil {
 		code = failed(std, err)
 	}
@@ -123,7 +129,7 @@ func (f *serveFlags) run(ctx context.Context, std stdio) int {
 	return code
 }
 
-// announceAndWait prints the line and waits for the signal or the command.
+// announceAndWait prints the line and waits for the signal, the cluster's failure, or the command.
 func (f *serveFlags) announceAndWait(ctx context.Context, c *minidfs.Cluster, std stdio) (int, error) {
 	confDir, err := f.siteFiles(c)
 	if err != nil {
@@ -164,8 +170,8 @@ func (f *serveFlags) siteFiles(c *minidfs.Cluster) (string, error) {
 	return dir, c.WriteConf(dir)
 }
 
-// runCommand runs the user's command against the cluster and gives its exit code. It is told of our signal, and killed
-// if that does not end it.
+// runCommand runs the user's command against the cluster and gives its exit code. It is asked to end when ctx does, and
+// killed if that does not help.
 func runCommand(ctx context.Context, command []string, at ready, std stdio) (int, error) {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = std.in, std.out, std.err

@@ -2,8 +2,12 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"fmt"
+	"os"
 	"os/signal"
+	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -38,6 +42,36 @@ func TestStopSlow(t *testing.T) {
 					require.Contains(t, errs.String(), test.says)
 				}
 			})
+		})
+	}
+}
+
+// TestServeJournalFails ends with the reason when the journal cannot be written, and ends the user's command.
+func TestServeJournalFails(t *testing.T) {
+	t.Parallel()
+	for _, command := range [][]string{nil, {"--", "sh", "-c", `echo "{\"namenodes\":[\"${MINIDFS_URI#hdfs://}\"]}"; exec sleep 60`}} {
+		t.Run(fmt.Sprint(len(command), " arguments"), func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), "data")
+			args := []string{"serve", "--dir", dir, "--datanodes", "1", "--superuser", "root", "-D", "dfs.namenode.checkpoint.txns=1"}
+			p := spawn(t, append(args, command...)...)
+			fs := connect(t, p.ready(), "root")
+			require.NoError(t, os.RemoveAll(filepath.Join(dir, "nn1")))
+			ctx, cancel := context.WithCancel(t.Context())
+			edits := make(chan error, 1)
+			go func() {
+				var err error
+				for i := 0; err == nil; i++ { // the next segment of the journal finds no folder
+					err = fs.Mkdir(ctx, fmt.Sprint("/", i), 0o755)
+				}
+				edits <- err
+			}()
+			code, _ := p.exit()
+			cancel()
+			require.Error(t, <-edits)
+			require.Equal(t, exitError, code, p.err.String())
+			require.Contains(t, p.err.String(), "minidfs: nn1 answers no more calls: editlog: journal has failed: ")
+			require.Contains(t, p.err.String(), "no such file or directory\n")
 		})
 	}
 }

@@ -59,6 +59,8 @@ type Volume struct {
 	Capacity int64
 	Space    func() (capacity, available int64)
 
+	Real bool // FS is the real one, though it may be wrapped
+
 	// Device names what several volumes share, so that its size is counted once; those with the same FS do anyhow,
 	// unless Capacity gives them a size each.
 	Device string
@@ -67,7 +69,7 @@ type Volume struct {
 }
 
 func (v Volume) config() volume.Config {
-	return volume.Config{FS: v.FS, Dir: v.Dir, Type: v.Type, Capacity: v.Capacity, Space: v.Space, Device: v.Device, Null: v.Null}
+	return volume.Config{FS: v.FS, Dir: v.Dir, Type: v.Type, Capacity: v.Capacity, Space: v.Space, Real: v.Real, Device: v.Device, Null: v.Null}
 }
 
 // check fills defaults in and says what is missing.

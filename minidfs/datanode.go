@@ -104,17 +104,22 @@ func (d *DataNode) server() *datanode.DataNode {
 	return server
 }
 
-// unlimited is the capacity that a volume claims when nobody sets one, on real folders too: a small disk is no reason for
-// a test to fail before the disk is full.
+// unlimited is the capacity that a volume in memory claims when nobody sets one.
 const unlimited = 1 << 40
 
 // volume describes a disk to a datanode.
 func (c *core) volume(disk *faultfs.FS, dir string) datanode.Volume {
-	if c.conf.capacity == 0 {
-		return datanode.Volume{FS: disk, Dir: dir, Capacity: unlimited}
+	v := datanode.Volume{FS: disk, Dir: dir}
+	switch {
+	case c.conf.capacity > 0:
+		v.Space = func() (capacity, available int64) {
+			capacity, _, available = disk.Usage()
+			return capacity, available
+		}
+	case c.dirs.root != "":
+		v.Real = true
+	default:
+		v.Capacity = unlimited
 	}
-	return datanode.Volume{FS: disk, Dir: dir, Space: func() (capacity, available int64) {
-		capacity, _, available = disk.Usage()
-		return capacity, available
-	}}
+	return v
 }

@@ -125,7 +125,8 @@ func Racks(racks ...string) Option {
 	}
 }
 
-// Capacity sets the size in bytes that each volume claims to have; it costs nothing until it is written.
+// Capacity sets the size in bytes that each volume claims to have; it costs nothing until it is written. When left out a
+// volume has 1 TiB in memory, and on a real folder what the disk has.
 func Capacity(bytes int64) Option {
 	return func(c *config) error { c.capacity = bytes; return nil }
 }

@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"testing/fstest"
 
@@ -236,6 +237,23 @@ func TestCapacity(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, int64(3*2*8<<20), st.Capacity)
 	require.Error(t, fs.WriteFile(t.Context(), c.Path("f"), make([]byte, 20<<20)))
+}
+
+// TestCapacityUnset has room in memory for whatever comes; on a real folder there is what its disk has.
+func TestCapacityUnset(t *testing.T) {
+	t.Parallel()
+	capacity := func(options ...minidfs.Option) int64 {
+		c := minidfs.Start(t, append(options, minidfs.MemNet(), minidfs.DataNodes(1))...)
+		st, err := c.Client("alice").StatFS(t.Context())
+		require.NoError(t, err)
+		return st.Capacity
+	}
+	memory, folder, temporary := capacity(), capacity(minidfs.Dir(t.TempDir())), capacity(minidfs.TempDir(t.TempDir()))
+	require.Equal(t, int64(1<<40), memory)
+	require.Equal(t, folder, temporary)
+	if runtime.GOOS == "linux" || runtime.GOOS == "darwin" { // elsewhere the disk is not asked
+		require.NotEqual(t, memory, folder)
+	}
 }
 
 // TestConfDir is what other clients read.

@@ -18,19 +18,25 @@ func (v *Volume) total() (capacity, free int64) {
 		return v.cfg.Capacity, v.cfg.Capacity - v.used.Load()
 	case v.cfg.Space != nil:
 		return v.cfg.Space()
-	}
-	switch f := v.cfg.FS.(type) {
-	case interface {
-		Usage() (capacity, used, available int64)
-	}:
-		capacity, _, free := f.Usage()
-		return capacity, free
-	case *afero.OsFs:
+	case v.real():
 		if capacity, free, ok := statfs(v.cfg.Dir); ok {
+			return capacity, free
+		}
+	default:
+		if f, ok := v.cfg.FS.(interface {
+			Usage() (capacity, used, available int64)
+		}); ok {
+			capacity, _, free := f.Usage()
 			return capacity, free
 		}
 	}
 	return defaultCapacity, defaultCapacity - v.used.Load()
+}
+
+// real reports whether the folder is one of the operating system's.
+func (v *Volume) real() bool {
+	_, is := v.cfg.FS.(*afero.OsFs)
+	return is || v.cfg.Real
 }
 
 // Usage is what a volume has to say of its space. Of a device that several volumes are on each has its share, so that
@@ -51,7 +57,7 @@ func (v *Volume) deviceKey() any {
 	case v.cfg.Capacity > 0 || v.cfg.Space != nil:
 		return nil
 	}
-	if _, real := v.cfg.FS.(*afero.OsFs); real {
+	if v.real() {
 		if id, ok := deviceOf(v.cfg.Dir); ok {
 			return id
 		}

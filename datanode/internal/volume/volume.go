@@ -22,10 +22,13 @@ type Config struct {
 	Dir  string
 	Type dfs.StorageType // 0: DISK
 
-	// Capacity is the size that the volume has for blocks, real or not. Where it is 0, Space is asked, then FS if it has
-	// a method Usage, then the operating system when FS is the real one; at last it is 1 TiB.
+	// Capacity is the size that the volume has for blocks, real or not. Where it is 0, Space is asked, then the operating
+	// system when FS is the real one, then FS if it has a method Usage; at last it is 1 TiB.
 	Capacity int64
 	Space    func() (capacity, available int64)
+
+	// Real says that FS is the real one, though it may be wrapped.
+	Real bool
 
 	// Device names what several volumes share, so that its size is counted once. Volumes with the same FS share it
 	// anyhow, unless Capacity gives them a size each.

@@ -1,6 +1,7 @@
 package minidfs
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -52,20 +53,20 @@ func newConfig(options []Option) (*config, error) {
 
 // check finds what no single option can see.
 func (c *config) check() error {
-	l := c.settings.namenode.Limits
-	least, most := max(l.MinReplication, 1), l.MaxReplication
-	if most == 0 {
-		most = 512
-	}
-	switch r := c.settings.replication; {
-	case c.dataNodes == 0 && r > 0:
+	l, d := c.settings.namenode.Limits, c.settings.namenode.Defaults
+	least, most := max(l.MinReplication, 1), cmp.Or(l.MaxReplication, 512)
+	block, chunk := cmp.Or(d.BlockSize, 128<<20), int64(cmp.Or(d.BytesPerChecksum, 512))
+	switch r := c.replication(); {
+	case c.dataNodes == 0 && c.settings.replication > 0:
 		return fmt.Errorf("minidfs: dfs.replication=%d is wanted of a cluster without datanodes: add datanodes, or leave the replication out", r)
 	case least > most:
 		return fmt.Errorf("minidfs: dfs.namenode.replication.min=%d is above dfs.replication.max=%d", least, most)
-	case r > 0 && (r < least || r > most):
-		return fmt.Errorf("minidfs: dfs.replication=%d is not between dfs.namenode.replication.min=%d and dfs.replication.max=%d", r, least, most)
 	case int(least) > max(c.dataNodes, 1):
 		return fmt.Errorf("minidfs: dfs.namenode.replication.min=%d can never be met by %d datanodes", least, c.dataNodes)
+	case r < least || r > most:
+		return fmt.Errorf("minidfs: dfs.replication=%d is not between dfs.namenode.replication.min=%d and dfs.replication.max=%d: no file could be made without naming another", r, least, most)
+	case block%chunk != 0:
+		return fmt.Errorf("minidfs: dfs.bytes-per-checksum=%d does not divide dfs.blocksize=%d: clients write no such file", chunk, block)
 	case c.settings.namenode.SafeModeDatanodes > c.dataNodes:
 		return fmt.Errorf("minidfs: dfs.namenode.safemode.min.datanodes=%d can never be met by %d datanodes", c.settings.namenode.SafeModeDatanodes, c.dataNodes)
 	case c.memory && c.port != 0:

@@ -1,6 +1,7 @@
 package volume
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -127,6 +128,36 @@ func (c Checksum) prefix(data, sums []byte) (int, uint32) {
 		data, sums = data[n:], sums[4:]
 	}
 	return good, 0
+}
+
+const (
+	sectorSize  = 512  // what a disk writes whole or not at all
+	mostMending = 4096 // bytes of a chunk: in a larger one too many prefixes fit half a sum
+)
+
+// mended is prefix for one chunk, at off, of which a power loss may have torn the sum: the header makes a sector end within
+// every 128th, so that one part can be of an old sum and the other of its successor. The data reach as far as the new sum
+// says, being durable before it is written over one that counts. What is found is the smaller of the two, or between them.
+func (c Checksum) mended(off int64, data, stored []byte) int {
+	table := c.table()
+	here := int(sectorSize - c.metaOffset(off)%sectorSize) // bytes of the sum before the sector's end
+	if table == nil || here >= 4 || len(stored) < 4 || c.BytesPerChunk > mostMending {
+		return 0
+	}
+	var first, second int // the longest prefixes that either part fits
+	var sum uint32
+	var b [4]byte
+	for i := range data[:min(c.BytesPerChunk, len(data))] {
+		sum = crc32.Update(sum, table, data[i:i+1])
+		binary.BigEndian.PutUint32(b[:], sum)
+		if bytes.Equal(b[:here], stored[:here]) {
+			first = i + 1
+		}
+		if bytes.Equal(b[here:], stored[here:4]) {
+			second = i + 1
+		}
+	}
+	return min(first, second)
 }
 
 // prefixOf finds the longest prefix with that sum, 0 where there is none.

@@ -259,8 +259,8 @@ func (v *Volume) verify(r *replica) error {
 	return meta.Truncate(r.metaLen)
 }
 
-// measure finds how far data and checksums agree.
-func (v *Volume) measure(r *replica, c Checksum, data, meta io.ReaderAt) error {
+// measure finds how far data and checksums agree, and mends a torn sum there.
+func (v *Volume) measure(r *replica, c Checksum, data io.ReaderAt, meta afero.File) error {
 	size := c.Type.Size()
 	if size == 0 {
 		return nil
@@ -291,10 +291,25 @@ func (v *Volume) measure(r *replica, c Checksum, data, meta io.ReaderAt) error {
 		r.len += int64(good)
 		r.sum = sum
 		if good < n {
-			return nil
+			if r.len%int64(c.BytesPerChunk) > 0 {
+				return nil
+			}
+			return v.mend(r, c, buf[good:got], sums[good/c.BytesPerChunk*size:m], meta)
 		}
 	}
 	return nil
+}
+
+// mend takes the chunk that follows r.len in as well, where a power loss has torn its sum, and writes the right one.
+func (v *Volume) mend(r *replica, c Checksum, chunk, stored []byte, meta io.WriterAt) error {
+	n := c.mended(r.len, chunk, stored)
+	if n == 0 {
+		return nil
+	}
+	sums, sum := c.extend(nil, 0, 0, chunk[:n])
+	_, err := meta.WriteAt(sums, c.metaOffset(r.len))
+	r.len, r.sum = r.len+int64(n), sum
+	return err
 }
 
 // readFull reads until p is full or the file ends.

@@ -96,6 +96,39 @@ func TestTornTails(t *testing.T) {
 	}
 }
 
+// TestTornSum loads a replica whose last sum stands in two sectors of the disk, of which a power loss has left one as it
+// was before the last write and one as it was after. What the old sum vouched for was acknowledged.
+func TestTornSum(t *testing.T) {
+	const chunk = 126 // its sum is the bytes 511 to 514 of the checksum file
+	const start = chunk * 512
+	data := random(start + 3*512)
+	for _, tc := range []struct{ before, after int }{{1, 2}, {60, 448}, {448, 511}, {448, 512}, {448, 3 * 512}} {
+		for _, firstIsNew := range []bool{false, true} {
+			older, _ := crc32c.extend(crc32c.appendHeader(nil), 0, 0, data[:start+tc.before])
+			meta, _ := crc32c.extend(crc32c.appendHeader(nil), 0, 0, data[:start+tc.after])
+			if firstIsNew {
+				meta = append(meta[:512:512], older[512:]...)
+			} else {
+				copy(meta[:512], older)
+			}
+			s := openOne(t, memory())
+			w := create(t, s, block(1, 1001, 0))
+			require.NoError(t, w.Close())
+			f := w.Info()
+			fs := s.Volumes()[0].FS()
+			require.NoError(t, afero.WriteFile(fs, f.Data, data[:start+tc.after], 0o644))
+			require.NoError(t, afero.WriteFile(fs, f.Meta, meta, 0o644))
+			s = restart(t, s)
+			info, ok := s.Replica(f.ID)
+			require.True(t, ok)
+			require.GreaterOrEqual(t, int(info.Len), start+tc.before)
+			require.LessOrEqual(t, int(info.Len), start+tc.after)
+			onDisk(t, s, f.ID, data[:info.Len])
+			usedIsExact(t, s)
+		}
+	}
+}
+
 // TestLeftovers loads what a crash may leave between the steps of a rename, and what has no business there.
 func TestLeftovers(t *testing.T) {
 	data := random(700)

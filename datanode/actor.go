@@ -36,10 +36,13 @@ type actor struct {
 	addr  string
 	log   *slog.Logger
 	rpc   *rpc.Client
-	asks  chan ask        // to beat
+	asks  chan ask        // to beat: a heartbeat is wanted
+	fulls chan ask        // to beat: a full report is wanted
 	dirty chan struct{}   // to report: pending has something to be sent now
 	jobs  chan fullReport // to report
+	ended chan struct{}   // to beat: the full report is no longer under way
 	todo  chan *hdfspb.DatanodeCommandProto
+	busy  bool // beat's: a full report is under way, and a second lease would cancel its own
 
 	mu      sync.Mutex
 	reg     *hdfspb.DatanodeRegistrationProto // nil before the first registration
@@ -51,14 +54,15 @@ type actor struct {
 
 // ask makes beat send a heartbeat now, and a full report where full is set.
 type ask struct {
-	full bool
-	done chan error
+	full  bool
+	again bool // the namenode has refused one for its lease
+	done  chan error
 }
 
 // fullReport is a full report that a namenode has given a lease for.
 type fullReport struct {
 	lease uint64
-	done  chan error // nil: nobody waits
+	ask   ask // done is nil where nobody waits
 }
 
 func newActor(d *DataNode, addr string) *actor {
@@ -68,8 +72,8 @@ func newActor(d *DataNode, addr string) *actor {
 		rpc: rpc.NewClient(addr, rpc.ClientOptions{
 			Dial: d.opt.Dial, User: "hdfs", Protocol: datanodeProtocol, Version: 1, ConnectTimeout: 20 * time.Second, Logger: d.log,
 		}),
-		asks: make(chan ask), dirty: make(chan struct{}, 1), jobs: make(chan fullReport, 1),
-		todo: make(chan *hdfspb.DatanodeCommandProto, maxCommands),
+		asks: make(chan ask), fulls: make(chan ask), dirty: make(chan struct{}, 1), jobs: make(chan fullReport, 1),
+		ended: make(chan struct{}, 1), todo: make(chan *hdfspb.DatanodeCommandProto, maxCommands),
 	}
 }
 
@@ -120,6 +124,22 @@ func (a *actor) beat() {
 	}
 }
 
+// door is where asks are taken: those for a full report while none is under way.
+func (a *actor) door(full bool) chan<- ask {
+	if full {
+		return a.fulls
+	}
+	return a.asks
+}
+
+// nudge asks for a heartbeat soon, and does not wait for its result.
+func (a *actor) nudge(full bool) {
+	select {
+	case a.door(full) <- ask{full: full, done: make(chan error, 1)}:
+	case <-a.d.ctx.Done():
+	}
+}
+
 // refuse answers asks with err until end.
 func (a *actor) refuse(end any, err error) {
 	var timer <-chan time.Time
@@ -134,6 +154,10 @@ func (a *actor) refuse(end any, err error) {
 		select {
 		case k := <-a.asks:
 			k.done <- err
+		case k := <-a.fulls:
+			k.done <- err
+		case <-a.ended:
+			a.busy = false
 		case <-timer:
 			return
 		case <-done:
@@ -206,10 +230,18 @@ func (a *actor) heartbeats(k *ask) error {
 	backoff := minBackoff
 	for {
 		if k.done == nil {
+			fulls := a.fulls
+			if a.busy {
+				fulls = nil // they wait
+			}
 			select {
 			case <-a.d.ctx.Done():
 				return a.d.ctx.Err()
+			case <-a.ended:
+				a.busy = false
+				continue
 			case *k = <-a.asks:
+			case *k = <-fulls:
 			case <-next.C:
 			}
 		}
@@ -237,14 +269,14 @@ func (a *actor) heartbeats(k *ask) error {
 	}
 }
 
-// heartbeat sends one and takes what the answer brings. A full report that k asks for is handed on; k.done then goes with it.
+// heartbeat sends one and takes what the answer brings. A full report that k asks for is handed on, and k with it.
 func (a *actor) heartbeat(k *ask) error {
 	now := time.Now()
 	a.mu.Lock()
 	if k.full {
 		a.due = now
 	}
-	due := !a.due.After(now)
+	due := !a.busy && !a.due.After(now)
 	reg := a.reg
 	a.mu.Unlock()
 	req := a.d.heartbeatRequest()
@@ -272,11 +304,9 @@ func (a *actor) heartbeat(k *ask) error {
 		return errRegister
 	}
 	if lease := answer.GetFullBlockReportLeaseId(); due && lease != 0 {
-		select {
-		case a.jobs <- fullReport{lease, k.done}:
-			k.done = nil
-		default: // one is waiting already
-		}
+		a.busy = true
+		a.jobs <- fullReport{lease, *k} // has room: none is under way
+		*k = ask{}
 	} else if k.full {
 		return fmt.Errorf("datanode: %s has given no lease for a full block report", a.addr)
 	}

@@ -25,6 +25,8 @@ type fakeNN struct {
 	txid     uint64
 	pool     string
 	lease    uint64
+	strict   bool          // every lease is a new one, and cancels the one before
+	hold     chan struct{} // full reports wait for its end; nil: they do not
 	regs     map[string]*hdfspb.DatanodeRegistrationProto
 	commands map[string][]*hdfspb.DatanodeCommandProto // by uuid, for the next heartbeat
 	beats    []*hdfspb.HeartbeatRequestProto
@@ -128,6 +130,9 @@ func (n *fakeNN) sendHeartbeat(_ context.Context, _ *rpc.Call, req *hdfspb.Heart
 			return
 		}
 		if req.GetRequestFullBlockReportLease() {
+			if n.strict {
+				n.lease++
+			}
 			r.FullBlockReportLeaseId = ptr(n.lease)
 		}
 		r.Cmds = n.commands[uuid]
@@ -137,8 +142,21 @@ func (n *fakeNN) sendHeartbeat(_ context.Context, _ *rpc.Call, req *hdfspb.Heart
 }
 
 func (n *fakeNN) blockReport(_ context.Context, _ *rpc.Call, req *hdfspb.BlockReportRequestProto) (*hdfspb.BlockReportResponseProto, error) {
-	n.locked(func() { n.reports = append(n.reports, req) })
-	return &hdfspb.BlockReportResponseProto{}, nil
+	n.mu.Lock()
+	hold := n.hold
+	n.mu.Unlock()
+	if hold != nil {
+		<-hold
+	}
+	var err error
+	n.locked(func() {
+		if n.strict && req.GetContext().GetLeaseId() != n.lease {
+			err = dfs.Errorf(dfs.ClassInvalidReportLease, "lease %d is invalid", req.GetContext().GetLeaseId())
+			return
+		}
+		n.reports = append(n.reports, req)
+	})
+	return &hdfspb.BlockReportResponseProto{}, err
 }
 
 func (n *fakeNN) blockReceivedAndDeleted(_ context.Context, _ *rpc.Call, req *hdfspb.BlockReceivedAndDeletedRequestProto) (*hdfspb.BlockReceivedAndDeletedResponseProto, error) {

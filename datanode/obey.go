@@ -157,11 +157,3 @@ func (d *DataNode) farewell(message string) {
 		d.log.Debug("datanode: closing connections", "err", err)
 	}
 }
-
-// nudge asks for a heartbeat soon, and does not wait for its result.
-func (a *actor) nudge(full bool) {
-	select {
-	case a.asks <- ask{full: full, done: make(chan error, 1)}:
-	case <-a.d.ctx.Done():
-	}
-}

@@ -74,10 +74,25 @@ func (a *actor) report() {
 				err = a.full(a.d.ctx, j.lease)
 			}
 			a.logFailure("full", err)
-			if j.done != nil {
-				j.done <- err
+			a.ended <- struct{}{}
+			if errors.Is(err, dfs.ClassInvalidReportLease) && !j.ask.again {
+				a.askAgain(j.ask)
+			} else if j.ask.done != nil {
+				j.ask.done <- err
 			}
 		}
+	}
+}
+
+// askAgain wants another lease for a report that was refused: the namenode has started anew, say. It asks once only.
+func (a *actor) askAgain(k ask) {
+	k.full, k.again = true, true
+	if k.done == nil {
+		k.done = make(chan error, 1) // nobody reads it
+	}
+	select {
+	case a.fulls <- k:
+	case <-a.d.ctx.Done():
 	}
 }
 
@@ -239,7 +254,7 @@ func (d *DataNode) ask(ctx context.Context, full bool) error {
 	for i, a := range d.actors {
 		k := ask{full: full, done: make(chan error, 1)}
 		select {
-		case a.asks <- k:
+		case a.door(full) <- k:
 			results[i] = k.done
 		case <-d.ctx.Done():
 			return errEnded

@@ -1,8 +1,11 @@
 package datanode
 
 import (
+	"context"
 	"math"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/encoding/protowire"
@@ -44,6 +47,60 @@ func TestEncodeReports(t *testing.T) {
 		require.Equal(t, [2]uint64{uint64(i), uint64(i)}, [2]uint64{v[1], v[2]})
 	}
 	require.Empty(t, all)
+}
+
+// TestReportLease has a namenode with one lease a datanode: who asks for another loses the first.
+func TestReportLease(t *testing.T) {
+	trigger := func(d *DataNode) chan error {
+		done := make(chan error, 1)
+		go func() { done <- d.TriggerBlockReport(context.Background()) }()
+		synctest.Wait()
+		return done
+	}
+	begin := func(t *testing.T) (*cluster, chan struct{}) {
+		c, hold := newMemory(t, 1, nil), make(chan struct{})
+		c.nn.locked(func() { c.nn.strict, c.nn.hold = true, hold })
+		return c, hold
+	}
+	t.Run("reports do not cancel each other", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			c, hold := begin(t)
+			one, two := trigger(c.dns[0]), trigger(c.dns[0])
+			time.Sleep(time.Minute) // heartbeats go on
+			close(hold)
+			require.NoError(t, <-one)
+			require.NoError(t, <-two)
+			require.Len(t, c.nn.reports, 3)
+		})
+	})
+	t.Run("a refused report goes out again", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			c, hold := begin(t)
+			one := trigger(c.dns[0])
+			c.nn.locked(func() { c.nn.lease++ })
+			began := time.Now()
+			close(hold)
+			require.NoError(t, <-one)
+			require.Zero(t, time.Since(began), "at once")
+		})
+	})
+	t.Run("but once", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			c, _ := begin(t)
+			one := trigger(c.dns[0])
+			for range 2 {
+				c.nn.locked(func() {
+					c.nn.lease++
+					close(c.nn.hold)
+					c.nn.hold = make(chan struct{})
+				})
+				synctest.Wait()
+			}
+			require.ErrorIs(t, <-one, dfs.ClassInvalidReportLease)
+			require.Len(t, c.nn.reports, 1)
+			close(c.nn.hold)
+		})
+	})
 }
 
 func TestPending(t *testing.T) {

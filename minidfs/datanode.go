@@ -38,8 +38,8 @@ func (d *DataNode) Start(ctx context.Context) error {
 	return d.report(ctx)
 }
 
-// report makes the node report to the namenode, where both run. A first attempt can fail by itself: the node's own first
-// report may be under way, and the namenode takes one at a time.
+// report makes the node report to the namenode, where both run. A first attempt can fail by itself: the
+// namenode may have come up after the node had begun to wait for it.
 func (d *DataNode) report(ctx context.Context) error {
 	for attempt := 1; ; attempt++ {
 		server := d.server()

@@ -1,12 +1,16 @@
 package minidfs_test
 
 import (
+	"bytes"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
+	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -253,6 +257,29 @@ func TestCapacityUnset(t *testing.T) {
 	require.Equal(t, folder, temporary)
 	if runtime.GOOS == "linux" || runtime.GOOS == "darwin" { // elsewhere the disk is not asked
 		require.NotEqual(t, memory, folder)
+	}
+}
+
+// TestLogger has every key once in a line, whose log it is among them.
+func TestLogger(t *testing.T) {
+	t.Parallel()
+	var lines bytes.Buffer // slog writes one line at a time
+	log := slog.New(slog.NewTextHandler(&lines, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	c, err := minidfs.New(t.Context(), minidfs.MemNet(), minidfs.DataNodes(2), minidfs.Logger(log), minidfs.Conf("dfs.namenode.replication.min", "2"))
+	require.NoError(t, err)
+	require.NoError(t, c.Client("root").WriteFile(t.Context(), "/f", make([]byte, 100)))
+	require.NoError(t, c.DataNode("dn1").Stop())
+	require.NoError(t, c.Close())
+	keys := regexp.MustCompile(`(?:^| )([a-z]+)=`)
+	for line := range strings.Lines(lines.String()) {
+		seen := map[string]bool{}
+		for _, k := range keys.FindAllStringSubmatch(line, -1) {
+			require.False(t, seen[k[1]], "%s twice: %s", k[1], line)
+			seen[k[1]] = true
+		}
+	}
+	for _, node := range []string{"nn1", "dn1", "dn2"} {
+		require.Contains(t, lines.String(), " node="+node)
 	}
 }
 

@@ -81,7 +81,7 @@ func (m *Manager) Register(r Registration, now time.Time) (Registration, error) 
 	m.addrs[r.XferAddr()] = n
 	m.topo.add(n)
 	n.refresh()
-	m.noteLocked(slog.LevelInfo, "datanode registered", "node", r.XferAddr(), "uuid", r.UUID, "rack", location)
+	m.noteLocked(slog.LevelInfo, "datanode registered", "datanode", r.XferAddr(), "uuid", r.UUID, "rack", location)
 	m.checkSafeModeLocked(now)
 	return r, nil
 }

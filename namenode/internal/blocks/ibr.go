@@ -46,7 +46,7 @@ func (m *Manager) IncrementalReport(r Registration, st Storage, events []Receive
 		case StatusDeleted:
 			m.deletedLocked(s, e.Block)
 		default:
-			m.noteLocked(slog.LevelWarn, "incremental report of an unknown kind", "node", n.reg.XferAddr(), "block", e.Block, "status", e.Status)
+			m.noteLocked(slog.LevelWarn, "incremental report of an unknown kind", "datanode", n.reg.XferAddr(), "block", e.Block, "status", e.Status)
 		}
 	}
 	m.checkSafeModeLocked(now)

@@ -178,7 +178,7 @@ func (m *Manager) BadBlocks(bad []BadReplica) {
 		if i < 0 || b.replicas[i].gen > br.Block.GenStamp {
 			continue
 		}
-		m.noteLocked(slog.LevelWarn, "corrupt replica reported", "block", b.Block, "node", n.reg.XferAddr())
+		m.noteLocked(slog.LevelWarn, "corrupt replica reported", "block", b.Block, "datanode", n.reg.XferAddr())
 		b.replicas[i].remarks |= isBad
 		m.settleLocked(b)
 	}

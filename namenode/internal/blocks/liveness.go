@@ -13,7 +13,7 @@ func (m *Manager) checkLivenessLocked(now time.Time) {
 		}
 		silent := now.Sub(n.update)
 		if silent > m.o.DeadAfter {
-			m.noteLocked(slog.LevelWarn, "datanode lost", "node", n.reg.XferAddr(), "uuid", n.reg.UUID, "silent", silent)
+			m.noteLocked(slog.LevelWarn, "datanode lost", "datanode", n.reg.XferAddr(), "uuid", n.reg.UUID, "silent", silent)
 			m.buryLocked(n)
 		} else if stale := silent >= m.o.StaleAfter; stale != n.stale {
 			n.stale = stale
@@ -57,7 +57,7 @@ func (m *Manager) ErrorReport(r Registration, code ErrorCode, message string) er
 	if err != nil {
 		return err
 	}
-	m.noteLocked(slog.LevelWarn, "datanode reports an error", "node", n.reg.XferAddr(), "code", code, "message", message)
+	m.noteLocked(slog.LevelWarn, "datanode reports an error", "datanode", n.reg.XferAddr(), "code", code, "message", message)
 	if code == ErrorFatalDisk {
 		m.buryLocked(n)
 	}

@@ -25,6 +25,7 @@ func (n *NameNode) Start(ctx context.Context) error {
 		}
 		o := n.c.conf.settings.namenode
 		o.ID, o.FS, o.Dir, o.Listener = n.id, n.disks[0], n.dirs[0], l
+		o.Steady = n.disks[0].Steady
 		o.Logger = n.c.log
 		o.Hook = n.c.faults.call(n.id)
 		o.Failed = n.failed

@@ -55,7 +55,7 @@ func (n *NameNode) rollEdits(ctx context.Context, c *rpc.Call, _ *hdfspb.RollEdi
 	if n.blocks.InSafeMode() {
 		return nil, n.safeModeError("Log not rolled")
 	}
-	result, err := n.edit(ctx, internalOp(&namespace.StartSegment{}))
+	result, err := n.edit(ctx, nil, internalOp(&namespace.StartSegment{}))
 	if err != nil {
 		return nil, err
 	}

@@ -49,13 +49,17 @@ func (n *NameNode) carryOut(ctx context.Context, c *rpc.Call, what, of string, o
 		answer := result // a variable of its own: only this one need be on the heap
 		return &answer, answer.Err
 	}
-	c.Yield()
-	return n.edit(ctx, op)
+	return n.edit(ctx, c, op)
 }
 
-// edit journals an op and gives its result. A journal that has failed ends the service of this namenode.
-func (n *NameNode) edit(ctx context.Context, op *namespace.Op) (*namespace.Result, error) {
-	answer, err := n.journal.Append(ctx, op)
+// edit journals the op of a call, nil for one of the namenode's own, and gives its result. A journal that has failed ends
+// the service of this namenode.
+func (n *NameNode) edit(ctx context.Context, c *rpc.Call, op *namespace.Op) (*namespace.Result, error) {
+	answer, done, err := n.journal.TryAppend(op)
+	if !done {
+		c.Yield()
+		answer, err = n.journal.Append(ctx, op)
+	}
 	if err != nil {
 		if errors.Is(err, editlog.ErrFailed) && !n.failed.Swap(true) {
 			n.log.Error("namenode: the journal has failed; this namenode answers no more calls until it is restarted", "err", err)

@@ -105,7 +105,7 @@ func (n *NameNode) releaseLease(ctx context.Context, f *namespace.FileInfo) (clo
 func (n *NameNode) release(ctx context.Context, f *namespace.FileInfo) (closed bool, err error) {
 	count := len(f.Blocks)
 	if count == 0 {
-		_, err := n.edit(ctx, internalOp(&namespace.CloseFile{FileID: f.ID}))
+		_, err := n.edit(ctx, nil, internalOp(&namespace.CloseFile{FileID: f.ID}))
 		return err == nil, err
 	}
 	last := &f.Blocks[count-1]
@@ -120,15 +120,15 @@ func (n *NameNode) release(ctx context.Context, f *namespace.FileInfo) (closed b
 	}
 	switch {
 	case last.State == dfs.BlockCommitted || last.State == dfs.BlockComplete:
-		_, err := n.edit(ctx, internalOp(&namespace.CloseFile{FileID: f.ID}))
+		_, err := n.edit(ctx, nil, internalOp(&namespace.CloseFile{FileID: f.ID}))
 		return err == nil, err
 	case last.Len == 0 && n.neverWritten(last): // a recovery that was started nevertheless finds no primary
-		_, err := n.edit(ctx, internalOp(&namespace.CloseFile{FileID: f.ID, Drop: true}))
+		_, err := n.edit(ctx, nil, internalOp(&namespace.CloseFile{FileID: f.ID, Drop: true}))
 		return err == nil, err
 	case last.State == dfs.BlockUnderRecovery && n.blocks.Recovering(last.ID):
 		return false, nil
 	}
-	result, err := n.edit(ctx, internalOp(&namespace.StartRecovery{FileID: f.ID, NewHolder: n.ownHolder()}))
+	result, err := n.edit(ctx, nil, internalOp(&namespace.StartRecovery{FileID: f.ID, NewHolder: n.ownHolder()}))
 	if err != nil {
 		return false, err
 	}

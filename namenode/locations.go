@@ -39,8 +39,7 @@ func (n *NameNode) touch(ctx context.Context, c *rpc.Call, f *namespace.FileBloc
 	if n.o.AccessPrecision < 0 || f.Snapshot || n.blocks.InSafeMode() || now <= f.ATime+n.o.AccessPrecision.Milliseconds() {
 		return
 	}
-	c.Yield()
-	if _, err := n.edit(ctx, internalOp(&namespace.TouchAccess{FileID: f.File, ATime: now})); err != nil {
+	if _, err := n.edit(ctx, c, internalOp(&namespace.TouchAccess{FileID: f.File, ATime: now})); err != nil {
 		n.log.Debug("namenode: the access time was not recorded", "file", f.File, "err", err)
 	}
 }

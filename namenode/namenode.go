@@ -76,6 +76,7 @@ func open(ctx context.Context, o Options) (*NameNode, error) {
 	journal, err := editlog.OpenLocal(ctx, machine{n.ns}, editlog.LocalOptions{
 		FS: o.FS, Dir: o.Dir,
 		Identity:      newIdentity(random, n.started),
+		Steady:        o.Steady,
 		Sync:          o.Sync,
 		CheckpointOps: int64(o.CheckpointOps),
 		Logger:        o.Logger,
@@ -106,11 +107,11 @@ func open(ctx context.Context, o Options) (*NameNode, error) {
 // activate makes this namenode the one that serves: it journals a new segment and, where the configuration differs
 // from the state, new parameters. All leases count as renewed now.
 func (n *NameNode) activate(ctx context.Context) error {
-	if _, err := n.edit(ctx, internalOp(&namespace.StartSegment{})); err != nil {
+	if _, err := n.edit(ctx, nil, internalOp(&namespace.StartSegment{})); err != nil {
 		return err
 	}
 	if want := n.wantedParams(); n.ns.Params() != want {
-		if _, err := n.edit(ctx, internalOp(&namespace.SetParams{Params: want})); err != nil {
+		if _, err := n.edit(ctx, nil, internalOp(&namespace.SetParams{Params: want})); err != nil {
 			return err
 		}
 	}

@@ -31,6 +31,9 @@ type Options struct {
 	Dir      string       // the folder there; made when missing
 	Listener net.Listener // listening already; Close closes it
 
+	// Steady, where set, tells whether the disk answers as fast as it can just now: nothing makes it slow on purpose.
+	Steady func() bool
+
 	Sync          SyncMode
 	CheckpointOps int // edits between images; 0: 1,000,000
 

@@ -35,7 +35,7 @@ func (n *NameNode) commitBlockSynchronization(ctx context.Context, _ *rpc.Call, 
 	}
 	result, done := n.ns.Check(op)
 	if !done {
-		applied, err := n.edit(ctx, op)
+		applied, err := n.edit(ctx, nil, op)
 		if err != nil {
 			return nil, err
 		}

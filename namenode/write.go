@@ -34,8 +34,7 @@ func (n *NameNode) addBlock(ctx context.Context, c *rpc.Call, req *hdfspb.AddBlo
 			return &hdfspb.AddBlockResponseProto{Block: n.locatedAt(plan.Again, at.Targets)}, nil
 		}
 	} else if p := plan.Penultimate; p != nil {
-		c.Yield()
-		if !n.waitReplicated(ctx, []dfs.Block{p.Block}) {
+		if !n.waitReplicated(ctx, c, []dfs.Block{p.Block}) {
 			return nil, dfs.Errorf(dfs.ClassNotReplicatedYet, "Not replicated yet: %s", path)
 		}
 	}
@@ -45,8 +44,7 @@ func (n *NameNode) addBlock(ctx context.Context, c *rpc.Call, req *hdfspb.AddBlo
 	}
 	block := plan.Again
 	if block == nil {
-		c.Yield()
-		result, err := n.edit(ctx, op)
+		result, err := n.edit(ctx, c, op)
 		if err != nil {
 			return nil, err
 		}
@@ -109,11 +107,10 @@ func (n *NameNode) complete(ctx context.Context, c *rpc.Call, req *hdfspb.Comple
 	if err != nil {
 		return nil, err
 	}
-	c.Yield()
-	if !n.waitReplicated(ctx, finalBlocks(f, optionalBlock(req.GetLast()))) {
+	if !n.waitReplicated(ctx, c, finalBlocks(f, optionalBlock(req.GetLast()))) {
 		args.CommitOnly = true // the next one who asks may not know the block's length
 	}
-	result, err := n.edit(ctx, op)
+	result, err := n.edit(ctx, c, op)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +131,7 @@ func finalBlocks(f *namespace.FileInfo, last *dfs.Block) []dfs.Block {
 }
 
 // waitReplicated waits until each block has its minimal replication, for CompleteWait at most.
-func (n *NameNode) waitReplicated(ctx context.Context, list []dfs.Block) bool {
+func (n *NameNode) waitReplicated(ctx context.Context, c *rpc.Call, list []dfs.Block) bool {
 	var timeout <-chan time.Time
 	for _, b := range list {
 		ready := n.blocks.Wait(b, int(n.o.Limits.MinReplication))
@@ -144,6 +141,7 @@ func (n *NameNode) waitReplicated(ctx context.Context, list []dfs.Block) bool {
 		default:
 		}
 		if timeout == nil {
+			c.Yield()
 			timer := time.NewTimer(n.o.CompleteWait)
 			defer timer.Stop()
 			timeout = timer.C

@@ -190,6 +190,9 @@ func (s *FS) touchesBytes() bool {
 	return slices.ContainsFunc(s.faults(), func(f *Fault) bool { return f.rule.Kinds&Read != 0 })
 }
 
+// Steady reports whether no rule is in force.
+func (s *FS) Steady() bool { return len(s.faults()) == 0 }
+
 func (s *FS) faults() []*Fault {
 	if rules := s.rules.Load(); rules != nil {
 		return *rules

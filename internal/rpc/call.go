@@ -33,9 +33,9 @@ type Call struct {
 
 // Yield lets a Quick method, or a hook before it, wait: other calls of the connection are read from now on, and its end
 // is noticed. It is cheap, may be called again, and does nothing for other methods. Only the goroutine that was given
-// the call may call it.
+// the call may call it. A nil Call has nothing to give.
 func (c *Call) Yield() {
-	if c.reading {
+	if c != nil && c.reading {
 		c.reading = false
 		c.conn.srv.passOn(c.conn)
 	}

@@ -22,10 +22,13 @@ type batch struct {
 // maxFree bounds the batches kept for use again.
 const maxFree = 4
 
-// Append encodes op, adds it to the open batch and waits for that.
+// Append encodes op, adds it to the open batch and waits for that, unless it can be committed at once.
 func (j *Local) Append(ctx context.Context, op Op) (any, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
+	}
+	if result, done, err := j.TryAppend(op); done {
+		return result, err
 	}
 	b, i, err := j.enqueue(op)
 	if err != nil {
@@ -57,7 +60,7 @@ func (j *Local) enqueue(op Op) (b *batch, i int, err error) {
 	}
 	encoded := op.AppendTo((*scratch)[:0])
 	if len(encoded) > maxOpLen {
-		return nil, 0, fmt.Errorf("%w: %s of %d bytes, the limit is %d", ErrTooLarge, op.KindName(), len(encoded), maxOpLen)
+		return nil, 0, tooLarge(op, len(encoded))
 	}
 
 	j.mu.Lock()
@@ -75,21 +78,44 @@ func (j *Local) enqueue(op Op) (b *batch, i int, err error) {
 		j.queue = append(j.queue, b)
 	}
 	i = len(b.ops)
-	b.ops = append(b.ops, op)
-	b.sizes = append(b.sizes, int32(len(encoded)))
-	b.buf = appendOp(b.buf, encoded)
+	b.add(op, encoded)
 	b.refs.Add(1)
 	j.mu.Unlock()
 
 	*scratch = encoded
 	j.scratch.Put(scratch)
 	if idle {
-		select {
-		case j.wake <- struct{}{}:
-		default:
-		}
+		j.signal()
 	}
 	return b, i, nil
+}
+
+func tooLarge(op Op, n int) error {
+	return fmt.Errorf("%w: %s of %d bytes, the limit is %d", ErrTooLarge, op.KindName(), n, maxOpLen)
+}
+
+// signal makes the committer look at the queue.
+func (j *Local) signal() {
+	select {
+	case j.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (b *batch) add(op Op, encoded []byte) {
+	b.ops = append(b.ops, op)
+	b.sizes = append(b.sizes, int32(len(encoded)))
+	b.buf = appendOp(b.buf, encoded)
+}
+
+// clear makes b empty again.
+func (b *batch) clear() {
+	clear(b.ops)
+	b.ops, b.sizes, b.results, b.err = b.ops[:0], b.sizes[:0], nil, nil
+	if b.buf == nil || cap(b.buf) > 2*cutBatchLen {
+		b.buf = make([]byte, recordHeaderLen, 512)
+	}
+	b.buf = b.buf[:recordHeaderLen]
 }
 
 func (j *Local) newBatchLocked() *batch {
@@ -100,9 +126,7 @@ func (j *Local) newBatchLocked() *batch {
 	} else {
 		b = new(batch)
 	}
-	if b.buf == nil {
-		b.buf = make([]byte, recordHeaderLen, 512)
-	}
+	b.clear()
 	b.done = make(chan struct{})
 	b.refs.Store(1)
 	return b
@@ -144,12 +168,7 @@ func (j *Local) leave(b *batch) {
 	if b.refs.Add(-1) > 0 {
 		return
 	}
-	clear(b.ops)
-	b.ops, b.sizes, b.results, b.err = b.ops[:0], b.sizes[:0], nil, nil
-	b.buf = b.buf[:recordHeaderLen]
-	if cap(b.buf) > 2*cutBatchLen {
-		b.buf = nil
-	}
+	b.clear()
 	j.mu.Lock()
 	if len(j.free) < maxFree {
 		j.free = append(j.free, b)

@@ -7,19 +7,23 @@ import (
 	"time"
 )
 
-// A committer is what the one goroutine that writes the log knows.
+// A committer is what whoever writes the log knows: the committer's goroutine, or a caller of TryAppend.
 type committer struct {
 	segment *segment
 	seq     uint64 // of the last op applied
 	txid    uint64 // of the state
 
-	opsSince, bytesSince int64 // since the last checkpoint began
+	opsSince, bytesSince int64         // since the last checkpoint began
+	syncTime             time.Duration // of a sync, averaged
+
+	alone   batch // TryAppend's
+	scratch []byte
 }
 
-// commitAll writes, syncs and applies one batch after the other until the journal ends.
+// commitAll is the committer: it writes, syncs and applies one batch after the other until the journal ends.
 func (j *Local) commitAll() {
 	defer close(j.done)
-	defer j.release()
+	defer j.inTurn(j.release)
 	timer := time.NewTimer(j.opts.SyncInterval) // of SyncAsync: runs while something is not synced
 	timer.Stop()
 	defer timer.Stop()
@@ -35,25 +39,34 @@ func (j *Local) commitAll() {
 		case <-j.stop:
 			return
 		case c := <-j.cuts:
-			j.serve(c)
+			j.inTurn(func() { j.serve(c) })
 		case <-timer.C:
 			armed = false
-			_ = j.guard(j.sync) // whoever appends next is told
+			j.inTurn(func() { _ = j.guard(j.sync) }) // whoever appends next is told
 		case <-ready:
 		case <-j.closing:
-			j.drain()
+			j.inTurn(j.drain)
 			return
 		}
 		j.gather()
-		var b *batch
-		if b, more = j.take(); b != nil {
-			j.commit(b)
-		}
-		if !armed && j.opts.Sync == SyncAsync && j.c.segment.dirty() {
-			timer.Reset(j.opts.SyncInterval)
-			armed = true
-		}
+		j.inTurn(func() {
+			var b *batch
+			if b, more = j.take(); b != nil {
+				j.commitAndAnswer(b)
+			}
+			if !armed && j.opts.Sync == SyncAsync && j.c.segment.dirty() {
+				timer.Reset(j.opts.SyncInterval)
+				armed = true
+			}
+		})
 	}
+}
+
+// inTurn does something that nobody else may do meanwhile.
+func (j *Local) inTurn(do func()) {
+	<-j.turn
+	defer func() { j.turn <- struct{}{} }()
+	do()
 }
 
 // gather lets callers run until nobody adds to the next batch any more: those just answered come back with their next
@@ -69,17 +82,22 @@ func (j *Local) gather() {
 	}
 }
 
+func (j *Local) commitAndAnswer(b *batch) {
+	results, err := j.commit(b)
+	j.answer(b, results, err)
+	if err == nil {
+		j.afterwards()
+	}
+}
+
 // commit writes and applies one batch.
-func (j *Local) commit(b *batch) {
+func (j *Local) commit(b *batch) ([]any, error) {
 	if err := j.guard(func() error { return j.write(b) }); err != nil {
-		j.answer(b, nil, err)
-		return
+		return nil, err
 	}
 	results := j.sm.Apply(b.ops)
 	if len(results) != len(b.ops) {
-		err := fmt.Errorf("state machine gave %d results for %d ops", len(results), len(b.ops))
-		j.answer(b, nil, j.fail(err))
-		return
+		return nil, j.fail(fmt.Errorf("state machine gave %d results for %d ops", len(results), len(b.ops)))
 	}
 	n := int64(len(b.ops))
 	txid := j.sm.TxID()
@@ -98,7 +116,11 @@ func (j *Local) commit(b *batch) {
 	j.mu.Unlock()
 
 	j.c.txid = txid
-	j.answer(b, results, nil)
+	return results, nil
+}
+
+// afterwards does what is due now and then.
+func (j *Local) afterwards() {
 	if j.c.segment.end >= j.opts.SegmentBytes {
 		_ = j.guard(j.roll)
 	}
@@ -136,8 +158,10 @@ func (j *Local) sync() error {
 	err := j.c.segment.sync()
 	j.mu.Lock()
 	j.counts.Syncs++
-	j.counts.SyncTime += time.Since(start)
+	took := time.Since(start)
+	j.counts.SyncTime += took
 	j.mu.Unlock()
+	j.timed(took)
 	return err
 }
 
@@ -206,7 +230,7 @@ func (j *Local) fail(cause error) error {
 // drain ends the journal in order.
 func (j *Local) drain() {
 	for b, _ := j.take(); b != nil; b, _ = j.take() {
-		j.commit(b)
+		j.commitAndAnswer(b)
 	}
 	_ = j.guard(func() error {
 		if j.c.txid == j.c.segment.txid {

@@ -45,6 +45,8 @@ type Journal interface {
 	// returns ctx's error, and the op may still be carried out. The same holds for any error but one that was
 	// returned because the journal had ended before the call.
 	Append(ctx context.Context, op Op) (any, error)
+	// TryAppend is Append where the caller need not wait for anything; else it says that nothing was done.
+	TryAppend(op Op) (result any, done bool, err error)
 	// Checkpoint writes an image of the present state and removes the files that it makes superfluous. Appends go
 	// on meanwhile.
 	Checkpoint(ctx context.Context) error

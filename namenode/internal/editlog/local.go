@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 
 	"github.com/spf13/afero"
 )
@@ -30,7 +31,9 @@ type Local struct {
 
 	scratch sync.Pool // of *[]byte, to encode ops
 
-	c committer // belongs to the committer's goroutine
+	quick atomic.Bool   // ops may be committed by their callers
+	turn  chan struct{} // holds a token while nobody commits
+	c     committer     // of whoever has the token
 
 	mu     sync.Mutex
 	queue  []*batch // oldest first; ops are added to the last one
@@ -98,13 +101,16 @@ func openLocked(ctx context.Context, sm StateMachine, o LocalOptions, s *store) 
 		closing: make(chan struct{}),
 		stop:    make(chan struct{}),
 		done:    make(chan struct{}),
+		turn:    make(chan struct{}, 1),
 		images:  make(chan []imageFile, 1),
 		closed:  r.closed,
 		junk:    r.junk,
 	}
 	j.images <- r.images
+	j.turn <- struct{}{}
 	j.counts.kinds = make(map[string]*KindStats)
 	j.counts.TxID = sm.TxID()
+	j.quick.Store(o.Sync == SyncAsync || o.Sync == SyncNone)
 	j.c = committer{segment: r.open, seq: r.seq, txid: sm.TxID(), opsSince: r.ops, bytesSince: r.bytes}
 	return j, nil
 }

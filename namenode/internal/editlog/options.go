@@ -46,6 +46,10 @@ type LocalOptions struct {
 	// Identity is stored when the directory is new; an old directory keeps its own.
 	Identity Identity
 
+	// Steady, where set, tells whether FS answers as fast as it can just now; while it says no, nobody's goroutine
+	// but the journal's own waits for it.
+	Steady func() bool
+
 	Sync         SyncMode
 	SyncInterval time.Duration // 1 s; of SyncAsync
 	MaxBatch     int           // 1024 ops

@@ -1,7 +1,6 @@
 package datanode
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/minidfs/go-minidfs/internal/dfs"
@@ -24,6 +23,7 @@ func (a *actor) command() {
 	}
 }
 
+// obey carries a command out; what takes long goes on in the background.
 func (a *actor) obey(c *hdfspb.DatanodeCommandProto) {
 	d := a.d
 	switch c.GetCmdType() {
@@ -116,13 +116,4 @@ func (d *DataNode) addXmits(n int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.xmits += n
-}
-
-// commit reports the outcome of a block recovery to the namenode that is obeyed.
-func (d *DataNode) commit(ctx context.Context, req *hdfspb.CommitBlockSynchronizationRequestProto) error {
-	a := d.obeyed()
-	if a == nil {
-		return dfs.Errorf(dfs.ClassIO, "Block pool %s has not recognized an active NN", d.poolID())
-	}
-	return a.call(ctx, "commitBlockSynchronization", req, &hdfspb.CommitBlockSynchronizationResponseProto{})
 }

@@ -2,15 +2,11 @@ package datanode
 
 import (
 	"context"
-	"fmt"
-	"slices"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/minidfs/go-minidfs/internal/dfs"
-	"github.com/minidfs/go-minidfs/internal/faultfs"
 	"github.com/minidfs/go-minidfs/internal/hdfspb"
 )
 
@@ -210,95 +206,4 @@ func TestChoose(t *testing.T) {
 			require.Len(t, out.part, tc.part)
 		})
 	}
-}
-
-// TestObey takes commands from the namenode with the newest claim only.
-func TestObey(t *testing.T) {
-	nns := make([]*fakeNN, 2)
-	c := newCluster(t, 1, func(_ int, o *Options) {
-		two := &cluster{t: t}
-		nns[1] = newFakeNN(t, two.listen(""))
-		nns[1].active = false
-		o.NameNodes = append(o.NameNodes, nns[1].addr)
-	})
-	nns[0] = c.nn
-	d := c.dns[0]
-	beat := func() { require.NoError(t, d.TriggerHeartbeat(context.Background())) }
-	who := func() int {
-		for i, a := range d.actors {
-			if a == d.obeyed() {
-				return i
-			}
-		}
-		return -1
-	}
-	set := func(i int, active bool, txid uint64) {
-		nns[i].locked(func() { nns[i].active, nns[i].txid = active, txid })
-		beat()
-	}
-	beat()
-	require.Equal(t, 0, who())
-	set(0, true, 10)
-	set(1, true, 10)
-	require.Equal(t, 0, who(), "an equal claim is no claim")
-	set(1, true, 11)
-	require.Equal(t, 1, who())
-	put(t, c.dns, block(1, 1001, 5), []byte("hello"))
-	nns[1].until(t, "both hear of the block", func() bool { return nns[1].count(block(1, 1001, 5), received) == 1 })
-	nns[0].until(t, "both hear of the block", func() bool { return nns[0].count(block(1, 1001, 5), received) == 1 })
-	c.order(d, invalidate(block(1, 1001, 0))) // by the old one
-	beat()
-	require.Len(t, d.Replicas(), 1)
-	set(1, false, 12)
-	require.Equal(t, -1, who())
-	set(0, true, 12)
-	require.Equal(t, 0, who())
-	c.order(d, invalidate(block(1, 1001, 0)))
-	until(t, func() bool { return len(d.Replicas()) == 0 })
-}
-
-func TestFailedVolume(t *testing.T) {
-	fss := []*faultfs.FS{faultfs.Wrap(faultfs.NewDisk(faultfs.Options{})), faultfs.Wrap(faultfs.NewDisk(faultfs.Options{})), faultfs.Wrap(faultfs.NewDisk(faultfs.Options{}))}
-	c := newCluster(t, 1, func(_ int, o *Options) {
-		o.FailedVolumesTolerated = 1
-		o.Volumes = nil
-		for i, fs := range fss {
-			o.Volumes = append(o.Volumes, Volume{FS: fs, Dir: fmt.Sprint("/", i), Capacity: 1 << 30})
-		}
-	})
-	d := c.dns[0]
-	for i := range dfs.BlockID(3) {
-		put(t, c.dns, block(i, 1001, 1000), random(1000))
-	}
-	fault := fss[1].Inject(faultfs.Rule{Err: syscall.EIO})
-	d.CheckVolumes()
-	c.nn.until(t, "the failure is reported", func() bool {
-		return len(c.nn.errs) == 1 && c.nn.beats[len(c.nn.beats)-1].GetFailedVolumes() == 1
-	})
-	c.nn.mu.Lock()
-	last := c.nn.beats[len(c.nn.beats)-1]
-	require.Len(t, last.Reports, 2)
-	require.Equal(t, []string{"/1"}, last.GetVolumeFailureSummary().FailedStorageLocations)
-	require.Equal(t, uint64(1<<30), last.GetVolumeFailureSummary().GetEstimatedCapacityLostTotal())
-	c.nn.mu.Unlock()
-	require.Len(t, d.Replicas(), 2)
-	require.Len(t, d.Storages(), 3)
-
-	fault.Remove()
-	require.NoError(t, d.AddVolume(context.Background(), Volume{FS: fss[1], Dir: "/1", Capacity: 1 << 30}))
-	require.Len(t, d.Replicas(), 3)
-	require.NoError(t, d.TriggerHeartbeat(context.Background()))
-	c.nn.mu.Lock()
-	require.Zero(t, c.nn.beats[len(c.nn.beats)-1].GetFailedVolumes())
-	c.nn.mu.Unlock()
-
-	for _, fs := range fss[:2] {
-		fs.Inject(faultfs.Rule{Err: syscall.EIO})
-	}
-	d.CheckVolumes()
-	<-d.Done()
-	c.nn.mu.Lock()
-	require.True(t, slices.ContainsFunc(c.nn.errs, func(e *hdfspb.ErrorReportRequestProto) bool { return e.GetErrorCode() == codeFatalDisk }))
-	c.nn.mu.Unlock()
-	require.ErrorIs(t, d.TriggerHeartbeat(context.Background()), errEnded)
 }

@@ -1,18 +1,57 @@
 package datanode
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/minidfs/go-minidfs/internal/dfs"
 	"github.com/minidfs/go-minidfs/internal/faultfs"
 	"github.com/minidfs/go-minidfs/internal/hdfspb"
+	"github.com/minidfs/go-minidfs/internal/transfer"
 )
+
+// TestFullDisk has a line in the log that an operator sees: clients hear no more than that a node is bad.
+func TestFullDisk(t *testing.T) {
+	const size = 1 << 20
+	for _, test := range []struct {
+		name   string
+		claims int64 // what the volume says it has
+		why    string
+	}{
+		{"before the block", size, "Out of space: "},
+		{"in the middle of it", 2 * size, syscall.ENOSPC.Error()},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var log bytes.Buffer
+				c := newMemory(t, 1, func(_ int, o *Options) {
+					o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+					o.Volumes[0].FS, o.Volumes[0].Capacity = faultfs.NewDisk(faultfs.Options{Capacity: size}), test.claims
+				})
+				w, _ := tryWriter(t, c.dns, block(1, 1001, size), stageCreate, nil)
+				data := make([]byte, 64<<10)
+				for off := 0; off < size; off += len(data) {
+					h := transfer.Header{Offset: int64(off), Seqno: int64(off / len(data)), DataLen: len(data)}
+					sums := crc32c.Sum(nil, data)
+					_, _ = w.Write(append(append(transfer.AppendPrefix(nil, h, len(sums)), sums...), data...)) // until the connection is cut
+				}
+				synctest.Wait()
+				require.Equal(t, 1, strings.Count(log.String(), "\n"), log.String())
+				require.Contains(t, log.String(), "level=WARN")
+				require.Contains(t, log.String(), test.why)
+			})
+		})
+	}
+}
 
 func TestFailedVolume(t *testing.T) {
 	fss := []*faultfs.FS{faultfs.Wrap(faultfs.NewDisk(faultfs.Options{})), faultfs.Wrap(faultfs.NewDisk(faultfs.Options{})), faultfs.Wrap(faultfs.NewDisk(faultfs.Options{}))}

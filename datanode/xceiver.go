@@ -83,7 +83,7 @@ func (d *DataNode) serve(p *peer) {
 
 // levelOf tells what only the operator can mend, and no client is told, from what happens every day.
 func levelOf(err error) slog.Level {
-	if errors.Is(err, syscall.ENOSPC) {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, volume.ClassDiskOutOfSpace) {
 		return slog.LevelWarn
 	}
 	return slog.LevelInfo

@@ -296,6 +296,9 @@ func TestHelp(t *testing.T) {
 		{[]string{"help"}, "minidfs: a whole HDFS in one process"},
 		{[]string{"serve", "--help"}, "usage: minidfs serve"},
 		{[]string{"serve", "-h"}, "dfs.blocksize"},
+		{[]string{"serve", "--help"}, "\n  -D key=value             "},
+		{[]string{"serve", "--help"}, "\n  --datanodes int          how many datanodes (default 3)\n"},
+		{[]string{"serve", "--help"}, "\n  --port int               the namenode's port; 0: any free one\n"},
 		{[]string{"fs", "--help"}, "usage: minidfs fs"},
 		{[]string{"fs", "ls", "--help"}, "usage: minidfs fs ls [-R] PATH..."},
 	} {

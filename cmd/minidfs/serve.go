@@ -69,7 +69,7 @@ func serve(ctx context.Context, args []string, std stdio) int {
 	})
 	flags.Usage = func() {
 		_, _ = fmt.Fprint(flags.Output(), serveUsage)
-		flags.PrintDefaults()
+		printFlags(flags)
 		_, _ = fmt.Fprint(flags.Output(), "\nkeys that -D takes:\n")
 		for _, k := range minidfs.HonouredKeys() {
 			_, _ = fmt.Fprintf(flags.Output(), "  %-46s %s\n", k[0], k[1])
@@ -204,6 +204,21 @@ func stop(close func() error, std stdio) error {
 	std.complain("minidfs: serve: still stopping: removing temporary files, or waiting for a disk; another signal ends the process at once and leaves them\n")
 	signal.Reset()
 	return <-done
+}
+
+// printFlags lists flags as the documentation writes them: two dashes before a word, one before a letter.
+func printFlags(flags *flag.FlagSet) {
+	flags.VisitAll(func(f *flag.Flag) {
+		value, note := flag.UnquoteUsage(f)
+		dashes := "--"
+		if len(f.Name) == 1 {
+			dashes = "-"
+		}
+		if f.DefValue != "" && f.DefValue != "0" {
+			note += " (default " + f.DefValue + ")"
+		}
+		_, _ = fmt.Fprintf(flags.Output(), "  %-24s %s\n", dashes+f.Name+" "+value, note)
+	})
 }
 
 func oneLine(err error) string {

@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"syscall"
+	"time"
 )
 
 // hold is a socket that is bound to a port for as long as the node lives. A life of the node makes it listen; between two
@@ -76,6 +77,11 @@ func (h *hold) close() error { return os.NewSyscallError("close", syscall.Close(
 type heldListener struct {
 	net.Listener
 	hold *hold
+}
+
+// SetDeadline makes a waiting Accept return.
+func (l *heldListener) SetDeadline(t time.Time) error {
+	return l.Listener.(*net.TCPListener).SetDeadline(t)
 }
 
 func (l *heldListener) Close() error {

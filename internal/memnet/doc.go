@@ -15,6 +15,6 @@
 // What is not: no connection ever fails for silence, so that a partition lasts as long as the test wants it to.
 //
 // The package starts no goroutine for connections in memory: waiting is sync.Cond, which testing/synctest counts as idle,
-// and late bytes are woken by timers. A wrapped listener has one goroutine, and a wrapped connection that a rule applies to one
-// that reads it; each ends before the Close of its owner returns.
+// and late bytes are woken by timers. A wrapped connection that a rule applies to gets one goroutine that reads it, which
+// ends before the connection's Close returns.
 package memnet

@@ -58,8 +58,7 @@ func (h *Host) Listen(network, addr string) (net.Listener, error) {
 	if err != nil {
 		return nil, opError("listen", nil, netAddr(at), err)
 	}
-	l := &Listener{host: h, addr: tcpAddr(at), key: at}
-	l.more.L = &l.mu
+	l := newListener(n, h.name, tcpAddr(at))
 	n.listeners[at] = l
 	n.owners[at] = h.name
 	return l, nil
@@ -89,7 +88,7 @@ func (h *Host) Dial(ctx context.Context, network, addr string) (net.Conn, error)
 	if l == nil {
 		return nil, opError("dial", nil, netAddr(at), syscall.ECONNREFUSED)
 	}
-	return h.connect(l.host.name, at, &l.queue)
+	return h.connect(l.host, at, &l.queue)
 }
 
 // connect makes a connection in memory to the host that listens at an address, and puts its other end in the listener's

@@ -173,7 +173,7 @@ func (n *Network) Open(host string) (listeners, conns int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, l := range n.listeners {
-		if host == Any || l.host.name == host {
+		if host == Any || l.host == host {
 			listeners++
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/netip"
-	"syscall"
+	"os"
 	"time"
 
 	"github.com/minidfs/go-minidfs/internal/dfs"
@@ -35,10 +35,9 @@ func (h *Host) Near(ip netip.Addr) *Host {
 
 // WrappedListener accepts connections of a listener below, and those in memory.
 type WrappedListener struct {
-	raw  net.Listener
+	net.Listener
 	n    *Network
 	host string
-	done chan struct{} // closed when nobody accepts from raw any more
 	queue
 }
 
@@ -48,8 +47,8 @@ func (h *Host) listenWrapped(network, addr string) (net.Listener, error) {
 		return nil, err
 	}
 	n := h.n
-	l := &WrappedListener{raw: raw, n: n, host: h.name, done: make(chan struct{})}
-	l.more.L = &l.mu
+	l := &WrappedListener{Listener: raw, n: n, host: h.name}
+	l.changed = l.interrupt
 	n.mu.Lock()
 	err = n.upLocked(h.name, h.name)
 	if err == nil {
@@ -61,37 +60,58 @@ func (h *Host) listenWrapped(network, addr string) (net.Listener, error) {
 		_ = raw.Close() // nobody has seen it
 		return nil, opError("listen", nil, raw.Addr(), err)
 	}
-	go l.acceptAll()
 	return l, nil
 }
 
-// acceptAll queues what the listener below accepts, until it ends.
-func (l *WrappedListener) acceptAll() {
-	defer close(l.done)
-	for {
-		raw, err := l.raw.Accept()
-		if errors.Is(err, net.ErrClosed) {
-			l.end(err)
-			return
-		}
-		if err != nil { // such as too many open files
-			l.fail(err)
-			continue
-		}
-		from := l.n.dialler(flow{addrPort(raw.RemoteAddr()), addrPort(raw.LocalAddr())})
-		c, err := l.n.adopt(raw, pair{l.host, from}, from)
-		if err == nil && !l.offer(c) {
-			c.cut(syscall.ECONNRESET)
-			_ = c.Close() // nobody has seen it
-		}
+// interruptible is a listener whose Accept can be made to return.
+type interruptible interface{ SetDeadline(time.Time) error }
+
+// reachable reports whether connections in memory can be accepted.
+func (l *WrappedListener) reachable() bool {
+	if l == nil {
+		return false
+	}
+	_, ok := l.Listener.(interruptible)
+	return ok
+}
+
+// interrupt makes Accept look at the queue.
+func (l *WrappedListener) interrupt() {
+	if below, ok := l.Listener.(interruptible); ok {
+		_ = below.SetDeadline(time.Unix(1, 0)) // a closed listener shows in Accept
 	}
 }
 
-// Accept waits for a connection.
-func (l *WrappedListener) Accept() (net.Conn, error) { return l.take() }
+// next takes a connection from the queue; where there is none the listener below is to be asked.
+func (l *WrappedListener) next() *Conn {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c := l.takeLocked()
+	if below, ok := l.Listener.(interruptible); ok && c == nil && !l.ended {
+		_ = below.SetDeadline(time.Time{}) // likewise
+	}
+	return c
+}
 
-// Addr is that of the listener below.
-func (l *WrappedListener) Addr() net.Addr { return l.raw.Addr() }
+// Accept waits for a connection.
+func (l *WrappedListener) Accept() (net.Conn, error) {
+	for {
+		raw, err := l.Listener.Accept()
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			if c := l.next(); c != nil {
+				return c, nil
+			}
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		from := l.n.dialler(flow{addrPort(raw.RemoteAddr()), addrPort(raw.LocalAddr())})
+		if c, err := l.n.adopt(raw, pair{l.host, from}, from); err == nil {
+			return c, nil
+		}
+	}
+}
 
 // Close closes the listener below and resets the connections that nobody accepted.
 func (l *WrappedListener) Close() error {
@@ -100,9 +120,8 @@ func (l *WrappedListener) Close() error {
 		delete(l.n.wrapped, at)
 	}
 	l.n.mu.Unlock()
-	err := l.raw.Close()
-	l.end(opError("accept", nil, l.Addr(), net.ErrClosed))
-	<-l.done
+	err := l.Listener.Close()
+	l.end()
 	return err
 }
 
@@ -118,7 +137,7 @@ func (h *Host) dialWrapped(ctx context.Context, network, addr string) (net.Conn,
 	}
 	n.mu.Lock()
 	l := n.wrapped[at]
-	if h.near && l != nil {
+	if h.near && l.reachable() {
 		n.mu.Unlock()
 		return h.connect(l.host, at, &l.queue)
 	}

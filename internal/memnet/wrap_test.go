@@ -8,7 +8,6 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -122,43 +121,6 @@ func TestNear(t *testing.T) {
 	require.ErrorIs(t, err, syscall.ECONNRESET, "nobody accepted it")
 	_, err = a.Dial(t.Context(), "tcp", l.Addr().String())
 	require.ErrorIs(t, err, errors.ErrUnsupported, "nobody of the network listens there")
-}
-
-// flaky is a listener that cannot accept the first time.
-type flaky struct {
-	net.Listener
-	once sync.Once
-}
-
-func (l *flaky) Accept() (c net.Conn, err error) {
-	l.once.Do(func() { err = syscall.EMFILE })
-	if err != nil {
-		return nil, err
-	}
-	return l.Listener.Accept()
-}
-
-// An error of the listener below is told once, and does not end the listening.
-func TestAcceptError(t *testing.T) {
-	n := New(Options{})
-	defer n.Close()
-	host := n.Wrap("a", dfs.NetDial, func(network, addr string) (net.Listener, error) {
-		l, err := net.Listen(network, addr)
-		return &flaky{Listener: l}, err
-	})
-	l, err := host.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	_, err = l.Accept()
-	require.ErrorIs(t, err, syscall.EMFILE)
-	c, err := net.Dial("tcp", l.Addr().String())
-	require.NoError(t, err)
-	defer c.Close()
-	far, err := l.Accept()
-	require.NoError(t, err)
-	require.NoError(t, far.Close())
-	require.NoError(t, l.Close())
-	_, err = l.Accept()
-	require.ErrorIs(t, err, net.ErrClosed)
 }
 
 // What goes to someone outside is held or dropped before it is written.

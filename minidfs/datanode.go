@@ -104,7 +104,8 @@ func (d *DataNode) server() *datanode.DataNode {
 	return server
 }
 
-// unlimited is the capacity that a volume in memory claims when nobody sets one.
+// unlimited is the capacity that a volume claims which goes with its cluster, when nobody sets one: a small disk is no
+// reason for a test to fail before the disk is full.
 const unlimited = 1 << 40
 
 // volume describes a disk to a datanode.
@@ -116,7 +117,7 @@ func (c *core) volume(disk *faultfs.FS, dir string) datanode.Volume {
 			capacity, _, available = disk.Usage()
 			return capacity, available
 		}
-	case c.dirs.root != "":
+	case c.conf.kept:
 		v.Real = true
 	default:
 		v.Capacity = unlimited

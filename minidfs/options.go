@@ -127,7 +127,7 @@ func Racks(racks ...string) Option {
 }
 
 // Capacity sets the size in bytes that each volume claims to have; it costs nothing until it is written. When left out a
-// volume has 1 TiB in memory, and on a real folder what the disk has.
+// volume has 1 TiB, and in a folder that is kept (Dir) what the disk has.
 func Capacity(bytes int64) Option {
 	return func(c *config) error { c.capacity = bytes; return nil }
 }

@@ -63,6 +63,9 @@ func (a *acker) lose() {
 // send acks a packet that is stored, at once or after the next node. An error ends the writing.
 func (a *acker) send(k ack) error {
 	if a.queue == nil {
+		if err := a.complete(k); err != nil {
+			return err
+		}
 		return a.reply(k, true)
 	}
 	select {
@@ -110,6 +113,9 @@ func (a *acker) abandon() {
 func (a *acker) relay() error {
 	for k := range a.queue {
 		a.own.Reset(k.seqno)
+		if err := a.complete(k); err != nil { // while the next node does the same
+			return err
+		}
 		if err := a.downstream(k); err != nil || a.quit.Load() {
 			return err
 		}
@@ -176,16 +182,18 @@ func (a *acker) relayed(to *transfer.Ack) {
 	}
 }
 
-// reply sends an ack, or leaves it for the next one to take along. The block is complete before its last packet is
-// acked, and bytes are visible before theirs are.
+// complete ends the replica with its last packet, before that is acked.
+func (a *acker) complete(k ack) error {
+	if !k.last || k.status != hdfspb.Status_SUCCESS {
+		return nil
+	}
+	return a.x.complete()
+}
+
+// reply sends an ack, or leaves it for the next one to take along. Bytes are visible before they are acked.
 func (a *acker) reply(k ack, flush bool) error {
 	x := a.x
 	status := k.status
-	if k.last && status == hdfspb.Status_SUCCESS {
-		if err := x.complete(); err != nil {
-			return err
-		}
-	}
 	if hook := x.d.opt.TransferHook; hook != nil {
 		e := &a.event
 		e.Kind, e.Header, e.Status = EventAck, transfer.Header{Seqno: k.seqno, Offset: k.end, Last: k.last}, status

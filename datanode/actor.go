@@ -40,7 +40,7 @@ type actor struct {
 	fulls chan ask        // to beat: a full report is wanted
 	dirty chan struct{}   // to report: pending has something to be sent now
 	jobs  chan fullReport // to report
-	ended chan struct{}   // to beat: the full report is no longer under way
+	ended chan ask        // to beat: the full report is no longer under way; what it was for, where it is to be sent again
 	todo  chan *hdfspb.DatanodeCommandProto
 	busy  bool // beat's: a full report is under way, and a second lease would cancel its own
 
@@ -73,7 +73,7 @@ func newActor(d *DataNode, addr string) *actor {
 			Dial: d.opt.Dial, User: "hdfs", Protocol: datanodeProtocol, Version: 1, ConnectTimeout: 20 * time.Second, Logger: d.log,
 		}),
 		asks: make(chan ask), fulls: make(chan ask), dirty: make(chan struct{}, 1), jobs: make(chan fullReport, 1),
-		ended: make(chan struct{}, 1), todo: make(chan *hdfspb.DatanodeCommandProto, maxCommands),
+		ended: make(chan ask, 1), todo: make(chan *hdfspb.DatanodeCommandProto, maxCommands),
 	}
 }
 
@@ -156,8 +156,11 @@ func (a *actor) refuse(end any, err error) {
 			k.done <- err
 		case k := <-a.fulls:
 			k.done <- err
-		case <-a.ended:
+		case k := <-a.ended:
 			a.busy = false
+			if k.done != nil {
+				k.done <- err
+			}
 		case <-timer:
 			return
 		case <-done:
@@ -237,9 +240,11 @@ func (a *actor) heartbeats(k *ask) error {
 			select {
 			case <-a.d.ctx.Done():
 				return a.d.ctx.Err()
-			case <-a.ended:
+			case *k = <-a.ended:
 				a.busy = false
-				continue
+				if k.done == nil {
+					continue
+				}
 			case *k = <-a.asks:
 			case *k = <-fulls:
 			case <-next.C:

@@ -74,25 +74,25 @@ func (a *actor) report() {
 				err = a.full(a.d.ctx, j.lease)
 			}
 			a.logFailure("full", err)
-			a.ended <- struct{}{}
-			if errors.Is(err, dfs.ClassInvalidReportLease) && !j.ask.again {
-				a.askAgain(j.ask)
-			} else if j.ask.done != nil {
-				j.ask.done <- err
-			}
+			a.end(j.ask, err)
 		}
 	}
 }
 
-// askAgain wants another lease for a report that was refused: the namenode has started anew, say. It asks once only.
-func (a *actor) askAgain(k ask) {
-	k.full, k.again = true, true
-	if k.done == nil {
-		k.done = make(chan error, 1) // nobody reads it
+// end tells beat that the full report for k is over. One that was refused for its lease (the namenode has started anew,
+// say) goes back with it for another, once. It never waits: there is one report at a time.
+func (a *actor) end(k ask, err error) {
+	if errors.Is(err, dfs.ClassInvalidReportLease) && !k.again {
+		k.full, k.again = true, true
+		if k.done == nil {
+			k.done = make(chan error, 1) // nobody reads it
+		}
+		a.ended <- k
+		return
 	}
-	select {
-	case a.fulls <- k:
-	case <-a.d.ctx.Done():
+	a.ended <- ask{}
+	if k.done != nil {
+		k.done <- err
 	}
 }
 

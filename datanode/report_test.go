@@ -53,7 +53,11 @@ func TestEncodeReports(t *testing.T) {
 func TestReportLease(t *testing.T) {
 	trigger := func(d *DataNode) chan error {
 		done := make(chan error, 1)
-		go func() { done <- d.TriggerBlockReport(context.Background()) }()
+		go func() {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+			defer cancel()
+			done <- d.TriggerBlockReport(ctx)
+		}()
 		synctest.Wait()
 		return done
 	}
@@ -82,6 +86,17 @@ func TestReportLease(t *testing.T) {
 			close(hold)
 			require.NoError(t, <-one)
 			require.Zero(t, time.Since(began), "at once")
+		})
+	})
+	t.Run("also where another one waits", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			c, hold := begin(t)
+			one, two := trigger(c.dns[0]), trigger(c.dns[0])
+			c.nn.locked(func() { c.nn.lease++ })
+			close(hold)
+			require.NoError(t, <-one)
+			require.NoError(t, <-two)
+			require.Len(t, c.nn.reports, 3)
 		})
 	})
 	t.Run("but once", func(t *testing.T) {

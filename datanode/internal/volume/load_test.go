@@ -1,6 +1,8 @@
 package volume
 
 import (
+	"bytes"
+	"context"
 	"encoding/binary"
 	"math/rand/v2"
 	"path/filepath"
@@ -234,7 +236,7 @@ func TestWrongPool(t *testing.T) {
 	}
 }
 
-// TestPowerLoss writes, syncs, writes more, and loses power: what was synced is there.
+// TestPowerLoss writes, syncs, writes more, by one writer after the other, and loses power: what was synced is there.
 func TestPowerLoss(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -257,6 +259,19 @@ func TestPowerLoss(t *testing.T) {
 				require.NoError(t, w.Sync())
 				synced = done
 			}
+			if rng.IntN(4) == 0 {
+				w.Acked(int64(done))
+				require.NoError(t, w.Close())
+				next := Resume{Block: b, GenStamp: b.GenStamp + 1, Len: int64(done), Max: int64(done), Cancel: func() {}}
+				var err error
+				w, err = s.RecoverRBW(context.Background(), next)
+				require.NoError(t, err)
+				b.GenStamp++
+				if rng.IntN(2) == 0 {
+					require.NoError(t, w.Sync())
+					synced = done
+				}
+			}
 		}
 		if rng.IntN(2) == 0 {
 			_, err := w.Finalize()
@@ -277,7 +292,7 @@ func TestPowerLoss(t *testing.T) {
 		if synced > 0 {
 			got, err := afero.ReadFile(disk, info.Data)
 			require.NoError(t, err)
-			require.Equal(t, data[:synced], got[:synced])
+			require.True(t, bytes.Equal(data[:synced], got[:synced]), "%v", lost)
 		}
 		if info.State == dfs.ReplicaRWR {
 			onDisk(t, s, b.ID, data[:info.Len])

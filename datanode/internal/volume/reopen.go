@@ -161,7 +161,8 @@ func (s *Set) reopen(r *replica, a Resume, ok func(*replica) error) (*Writer, er
 	if _, room := r.vol.Space(); room < rest {
 		return nil, dfs.Errorf(ClassDiskOutOfSpace, "Insufficient space for appending to %s", r)
 	}
-	w := &Writer{set: s, r: r, cancel: a.Cancel, done: make(chan struct{}), rest: rest}
+	// dirty: nobody knows what of it the last writer has synced
+	w := &Writer{set: s, r: r, cancel: a.Cancel, done: make(chan struct{}), rest: rest, dirty: true}
 	if err := w.openTail(acked); err != nil {
 		return nil, errors.Join(s.check(r.vol, err), w.closeFiles())
 	}

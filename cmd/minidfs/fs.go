@@ -32,7 +32,7 @@ func shellCommands() []shellCommand {
 		{"ls", "[-R] PATH...", "list a directory", 1, (*session).ls, "R"},
 		{"stat", "PATH...", "everything the namenode says of a path", 1, (*session).stat, ""},
 		{"cat", "PATH...", "print files", 1, (*session).cat, ""},
-		{"put", "[-f] LOCAL... PATH", "copy in; -f overwrites; - is standard input", 2, (*session).put, "f"},
+		{"put", "[-f] LOCAL... PATH", "copy in, folders with all that is in them; -f overwrites; - is standard input", 2, (*session).put, "f"},
 		{"get", "PATH LOCAL", "copy out; - is standard output", 2, (*session).get, ""},
 		{"mkdir", "[-p] PATH...", "make directories; -p: those above too", 1, (*session).mkdir, "p"},
 		{"rm", "[-r] [-f] PATH...", "remove files; -r: directories too; -f: what is missing is fine", 1, (*session).rm, "rf"},

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -26,6 +28,10 @@ func TestShell(t *testing.T) {
 		return path
 	}
 	a, b := write("a.txt", "alpha\n"), write("b.txt", "beta\n")
+	folder := filepath.Join(local, "folder")
+	require.NoError(t, os.MkdirAll(filepath.Join(folder, "sub", "empty"), 0o755))
+	write("folder/one", "1")
+	write("folder/sub/two", "22")
 	big := write("big", strings.Repeat("0123456789abcdef", 100_000))
 
 	tested := map[string]bool{}
@@ -47,6 +53,27 @@ func TestShell(t *testing.T) {
 		{args: "put - /d/stdin", in: "from the input"},
 		{args: "put " + filepath.Join(local, "none") + " /d", code: 1, err: "no such file"},
 		{args: "put " + big + " /big"},
+		{args: "put " + folder + " /f"},
+		{args: "put " + folder + "/. /f"},
+		{args: "put " + folder + " /f", code: 1, err: "put /f/folder/one: file already exists; put /f/folder/sub/two: file already exists"},
+		{args: "rm /f/folder/one"},
+		{args: "put " + folder + " /f", code: 1, err: "fs put: put /f/folder/sub/two: file already exists\n"},
+		{args: "put -f " + folder + " /f"},
+		{args: "put " + folder + " /none/f", code: 1, err: "/none"},
+		{args: "put -r " + folder + " /r", code: 2, err: "there is no flag -r"},
+		{args: "put " + folder + " /d/a.txt", code: 1, err: "/d/a.txt"},
+		{args: "ls -R /f", out: `drwxr-xr-x   - root supergroup          0 .* /f/folder
+-rw-r--r--   3 root supergroup          1 .* /f/folder/one
+drwxr-xr-x   - root supergroup          0 .* /f/folder/sub
+drwxr-xr-x   - root supergroup          0 .* /f/folder/sub/empty
+-rw-r--r--   3 root supergroup          2 .* /f/folder/sub/two
+-rw-r--r--   3 root supergroup          1 .* /f/one
+drwxr-xr-x   - root supergroup          0 .* /f/sub
+drwxr-xr-x   - root supergroup          0 .* /f/sub/empty
+-rw-r--r--   3 root supergroup          2 .* /f/sub/two
+`},
+		{args: "cat /f/sub/two", out: "22"},
+		{args: "rm -r /f"},
 		{args: "cat /d/a.txt /d/stdin", out: "beta\nfrom the input"},
 		{args: "cat /none /d/a.txt", code: 1, out: "beta\n", err: "FileNotFound"},
 		{args: "get /d/a.txt -", out: "beta\n"},
@@ -120,6 +147,30 @@ The filesystem under path '/' is HEALTHY
 	require.NoError(t, err)
 	require.Equal(t, "beta\n", string(text))
 	require.NoFileExists(t, filepath.Join(local, "none"), "half a copy stays")
+}
+
+// TestPutStopped does not try what is left of a folder once it is told to stop.
+func TestPutStopped(t *testing.T) {
+	t.Parallel()
+	c := minidfs.Start(t, minidfs.Superuser("root"))
+	folder := t.TempDir()
+	for _, name := range []string{"one", "three", "two"} {
+		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(name), 0o644))
+	}
+	held := c.Inject(minidfs.Fault{Method: "create", After: 1, Hold: true})
+	defer held.Remove()
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		defer cancel()
+		_ = held.Wait(ctx, 1)
+	}()
+	var errs bytes.Buffer
+	require.Equal(t, exitError, run(ctx, []string{"fs", "-uri", c.URI(), "-user", "root", "put", folder, "/f"}, stdio{nil, io.Discard, &errs}))
+	require.Contains(t, errs.String(), "/f/three")
+	require.NotContains(t, errs.String(), "/f/two")
+	text, err := c.Client("root").ReadFile(t.Context(), "/f/one")
+	require.NoError(t, err)
+	require.Equal(t, "one", string(text))
 }
 
 // waitReplicated waits until every file has its replicas.

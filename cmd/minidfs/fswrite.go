@@ -22,25 +22,62 @@ func (s *session) put(flags map[string]bool, args []string) error {
 		return fmt.Errorf("%s is no directory, and there are %d files to copy", to, len(sources))
 	}
 	return each(sources, func(source string) error {
-		target := to
-		if intoDir {
-			target = path.Join(to, filepath.Base(source))
+		if !intoDir {
+			return s.copyIn(source, to, flags["f"])
 		}
-		return s.copyIn(source, target, flags["f"])
-	})
-}
-
-// copyIn writes a file under a name of its own first: a copy that fails leaves nothing under the target's.
-func (s *session) copyIn(source, target string, overwrite bool) error {
-	var in io.Reader = s.std.in
-	if source != "-" {
-		f, err := os.Open(source)
+		full, err := filepath.Abs(source) // a folder may be given as . or ..
 		if err != nil {
 			return err
 		}
-		defer f.Close()
-		in = f
+		return s.copyIn(source, path.Join(to, filepath.Base(full)), flags["f"])
+	})
+}
+
+// copyIn writes a file, or a folder with all that is in it.
+func (s *session) copyIn(source, target string, overwrite bool) error {
+	if source == "-" {
+		return s.copyFile(s.std.in, target, overwrite)
 	}
+	info, err := os.Stat(source)
+	switch {
+	case err != nil:
+		return err
+	case info.IsDir():
+		return s.copyFolder(source, target, overwrite)
+	}
+	in, err := os.Open(source)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	return s.copyFile(in, target, overwrite)
+}
+
+// copyFolder copies what is in a folder, and goes on after errors, but not when it is told to stop. A directory that is
+// there already keeps what is in it.
+func (s *session) copyFolder(source, target string, overwrite bool) error {
+	entries, err := os.ReadDir(source)
+	if err != nil {
+		return err
+	}
+	if info, err := s.fs.Stat(s.ctx, target); err != nil || !info.IsDir() {
+		if err := s.fs.Mkdir(s.ctx, target, 0o755); err != nil {
+			return err
+		}
+	}
+	var errs []error
+	for _, e := range entries {
+		err := s.copyIn(filepath.Join(source, e.Name()), path.Join(target, e.Name()), overwrite)
+		errs = append(errs, err)
+		if err != nil && s.ctx.Err() != nil {
+			break
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// copyFile writes a file under a name of its own first: a copy that fails leaves nothing under the target's.
+func (s *session) copyFile(in io.Reader, target string, overwrite bool) error {
 	if !overwrite {
 		if _, err := s.fs.Stat(s.ctx, target); err == nil {
 			return &fs.PathError{Op: "put", Path: target, Err: fs.ErrExist}

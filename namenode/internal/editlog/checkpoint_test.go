@@ -271,9 +271,8 @@ func TestCheckpointReplacesDamagedImage(t *testing.T) {
 	require.NoError(t, j.Checkpoint(t.Context()))
 	require.NoError(t, j.Close())
 	require.Equal(t, images, fs.list(imagePrefix))
-	for _, name := range fs.list(editsPrefix) {
-		delete(fs.names, "/nn/current/"+name)
-	}
+	fs.lose(fs.list(editsPrefix)...)
+	fs.lose(seenName)
 	_, err = tryOpen(t, fs, ops, nil)
 	require.EqualError(t, err, "editlog: /nn/current is corrupt at offset 0, op 21, after txid 15: "+
 		"there are images, but no edits; restore the directory from a copy")

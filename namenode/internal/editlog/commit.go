@@ -176,10 +176,11 @@ func (j *Local) roll() error {
 	next, err := j.store.createSegment(segmentHeader{
 		identity: j.c.segment.identity, seq: j.c.seq + 1, txid: j.c.txid,
 	})
-	if err == nil {
-		j.c.segment = next
+	if err != nil {
+		return err
 	}
-	return err
+	j.c.segment = next
+	return j.store.see(next.txid + 1)
 }
 
 // finish closes the segment.

@@ -57,6 +57,8 @@ func (l *life) live(ctx context.Context) error {
 // goes on to work.
 func (l *life) check(t *testing.T, fs *disk, from int, what string) {
 	t.Helper()
+	l.checkLost(t, fs.reboot(), from, what)
+	fs = fs.reboot()
 	o := l.o
 	o.FS = fs
 	m := newMachine()
@@ -73,11 +75,30 @@ func (l *life) check(t *testing.T, fs *disk, from int, what string) {
 	_, err = appendOps(t.Context(), j, l.ops[n+2:n+3])
 	require.NoError(t, err, what)
 	j.Kill()
+	l.checkLost(t, fs.reboot(), n+3, what)
+	o.FS = fs.reboot()
 	m = newMachine()
 	j, err = OpenLocal(t.Context(), m, o)
 	require.NoError(t, err, what)
 	require.Equal(t, n+3, model(l.ops)[m.digest], what)
 	require.NoError(t, j.Close(), what)
+}
+
+// checkLost opens what is left when the segment in progress is lost as well: no acknowledged op is missed in silence.
+func (l *life) checkLost(t *testing.T, fs *disk, from int, what string) {
+	t.Helper()
+	lost := fs.list(inProgressPrefix)
+	fs.lose(lost...)
+	o := l.o
+	o.FS = fs
+	m := newMachine()
+	j, err := OpenLocal(t.Context(), m, o)
+	if err != nil {
+		require.Contains(t, lost, missing(t, err), what)
+		return
+	}
+	require.GreaterOrEqual(t, model(l.ops)[m.digest], from, "%s: acknowledged ops are lost without a word", what)
+	j.Kill()
 }
 
 // countChanges gives the number of changes of the disk in a whole life.

@@ -11,6 +11,7 @@
 //	current/VERSION                 text, key=value: format, Identity, checksum
 //	current/edits_<first>-<last>    a closed segment; first and last are transaction ids
 //	current/edits_inprogress_<first>
+//	current/seen_txid               text: the <first> of the newest segment, checksum
 //	current/fsimage_<txid>          the state after txid
 //	current/*.tmp                   not finished: removed at the next start
 //
@@ -35,6 +36,13 @@
 // A segment is created with its header and directory entry durable; it is closed by the end mark, a sync and a rename.
 // An image is written under another name, synced and renamed, after the log up to there was synced. Files are
 // removed last. So each step of a checkpoint leaves a directory that loads.
+//
+// A segment that is gone altogether leaves no trace, so seen_txid names the newest one. It is written once that is durable,
+// before an edit goes into it: what it names was not kept from beginning by a crash, and a segment that it does not name
+// yet has no edits. A start wants that segment, closed or not, or a later one, with its header; else it is
+// refused with a *CorruptError. A seen_txid that is damaged stops the start as VERSION does: it came by a rename, so no
+// crash leaves half of it, and the disk that has changed it may have lost what it tells of. One that is missing does
+// not: the directory is an earlier version's, or somebody wants to start with the edits that are there. It is made anew.
 //
 // # Goroutines
 //

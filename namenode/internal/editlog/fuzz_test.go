@@ -3,6 +3,7 @@ package editlog
 import (
 	"bytes"
 	"io"
+	"math"
 	"slices"
 	"testing"
 
@@ -109,6 +110,19 @@ func FuzzVersion(f *testing.F) {
 		id, err := parseVersion([]byte(text))
 		if err == nil && string(formatVersion(id)) != text {
 			t.Fatalf("%q parsed as %+v", text, id)
+		}
+	})
+}
+
+// What parses is exactly what is formatted.
+func FuzzSeen(f *testing.F) {
+	f.Add(formatSeen(1))
+	f.Add(formatSeen(math.MaxUint64))
+	f.Add([]byte("17\n"))
+	f.Add([]byte("017\nchecksum=00000000\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if txid, err := parseSeen(text); err == nil && !bytes.Equal(formatSeen(txid), text) {
+			t.Fatalf("%q parsed as %d", text, txid)
 		}
 	})
 }

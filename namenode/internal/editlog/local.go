@@ -81,17 +81,18 @@ func openLocked(ctx context.Context, sm StateMachine, o LocalOptions, s *store) 
 		return nil, err
 	}
 	r := &recovery{store: s, sm: sm, log: o.Logger, identity: id.sum(), maxBatch: max(o.MaxBatch, 1024)}
-	if err := r.run(ctx); err != nil {
+	err = r.run(ctx)
+	if err == nil && r.open == nil {
+		r.open, err = s.createSegment(segmentHeader{identity: id.sum(), seq: r.seq + 1, txid: sm.TxID()})
+	}
+	if err == nil && r.open.txid+1 != r.seen {
+		err = s.see(r.open.txid + 1)
+	}
+	if err != nil {
 		if r.open != nil {
 			_ = r.open.file.Close()
 		}
 		return nil, err
-	}
-	if r.open == nil {
-		r.open, err = s.createSegment(segmentHeader{identity: id.sum(), seq: r.seq + 1, txid: sm.TxID()})
-		if err != nil {
-			return nil, err
-		}
 	}
 	j := &Local{
 		opts: o, sm: sm, store: s, identity: id,

@@ -17,6 +17,7 @@ type recovery struct {
 	identity uint32
 	maxBatch int
 
+	seen   uint64          // first txid of a segment that must be there, or a later one
 	seq    uint64          // of the last op in the state
 	ops    int64           // replayed
 	bytes  int64           // of the segments replayed
@@ -50,6 +51,9 @@ func (r *recovery) run(ctx context.Context) error {
 		if err := r.remove(name); err != nil {
 			return err
 		}
+	}
+	if r.seen, err = r.store.seen(); err != nil {
+		return err
 	}
 	imageErr, err := r.loadImage(ctx, files.images)
 	if err != nil {

@@ -62,7 +62,7 @@ func (r *recovery) replay(ctx context.Context, files []segmentFile) error {
 		if err != nil {
 			return err
 		}
-		if bad != nil && !file.closed && i == len(files)-1 && size <= segmentHeaderLen {
+		if bad != nil && !file.closed && i == len(files)-1 && size <= segmentHeaderLen && file.first > r.seen {
 			r.log.Info("editlog: removing a segment that a crash kept from beginning", "file", r.path(file.name))
 			if err := r.remove(file.name); err != nil {
 				return err
@@ -77,6 +77,10 @@ func (r *recovery) replay(ctx context.Context, files []segmentFile) error {
 			return &CorruptError{File: r.path(file.name), Seq: h.seq, TxID: file.first - 1, Reason: bad.Error()}
 		}
 		heads = append(heads, h)
+	}
+	if n := len(files); n == 0 && r.seen > 0 || n > 0 && files[n-1].first < r.seen {
+		return &CorruptError{File: r.path(inProgressName(r.seen)), TxID: r.seen - 1,
+			Reason: fmt.Sprintf("it is missing, also as a closed segment, but %s says that it was begun", seenName)}
 	}
 	start := -1
 	for i, h := range heads {

@@ -20,6 +20,7 @@ import (
 const (
 	currentDir  = "current"
 	versionName = "VERSION"
+	seenName    = "seen_txid"
 	lockName    = "in_use.lock"
 
 	tempSuffix       = ".tmp"

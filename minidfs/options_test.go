@@ -214,6 +214,46 @@ func TestCorruptJournal(t *testing.T) {
 	require.NotContains(t, err.Error(), "\n")
 }
 
+// TestLostJournal kills a namenode and takes the file of its edits away, or what is in it.
+func TestLostJournal(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		lose func(path string) error
+		want string
+	}{
+		"gone":  {os.Remove, "it is missing"},
+		"empty": {func(path string) error { return os.Truncate(path, 0) }, "segment header is cut short"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			c, err := minidfs.New(t.Context(), minidfs.Dir(dir))
+			require.NoError(t, err)
+			root := c.Client(c.Superuser())
+			require.NoError(t, root.Mkdir(t.Context(), "/d", 0o755))
+			nn := c.NameNode("nn1")
+			require.NoError(t, nn.Kill())
+			edits, err := filepath.Glob(filepath.Join(dir, "nn1", "current", "edits_inprogress_*"))
+			require.NoError(t, err)
+			require.Len(t, edits, 1)
+			kept, err := os.ReadFile(edits[0])
+			require.NoError(t, err)
+			require.NoError(t, test.lose(edits[0]))
+			for range 2 {
+				err = nn.Start(t.Context())
+				require.ErrorContains(t, err, edits[0]+" is corrupt at offset 0, after txid 0: "+test.want)
+				require.ErrorContains(t, err, "restore the directory from a copy")
+			}
+
+			require.NoError(t, os.WriteFile(edits[0], kept, 0o644))
+			require.NoError(t, nn.Start(t.Context()))
+			_, err = root.Stat(t.Context(), "/d")
+			require.NoError(t, err)
+			require.NoError(t, c.Close())
+		})
+	}
+}
+
 // TestTempDir removes everything.
 func TestTempDir(t *testing.T) {
 	t.Parallel()

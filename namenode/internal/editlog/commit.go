@@ -14,7 +14,8 @@ type committer struct {
 	txid    uint64 // of the state
 
 	opsSince, bytesSince int64         // since the last checkpoint began
-	syncTime             time.Duration // of a sync, averaged
+	syncTime             time.Duration // of a sync that callers wait for, averaged
+	together             float64       // ops in a batch of the committer's goroutine, averaged
 
 	alone   batch // TryAppend's
 	scratch []byte
@@ -50,9 +51,12 @@ func (j *Local) commitAll() {
 		}
 		j.gather()
 		j.inTurn(func() {
+			j.afterwards() // of callers who commit themselves
 			var b *batch
 			if b, more = j.take(); b != nil {
+				j.found(len(b.ops))
 				j.commitAndAnswer(b)
+				j.afterwards()
 			}
 			if !armed && j.opts.Sync == SyncAsync && j.c.segment.dirty() {
 				timer.Reset(j.opts.SyncInterval)
@@ -85,9 +89,6 @@ func (j *Local) gather() {
 func (j *Local) commitAndAnswer(b *batch) {
 	results, err := j.commit(b)
 	j.answer(b, results, err)
-	if err == nil {
-		j.afterwards()
-	}
 }
 
 // commit writes and applies one batch.
@@ -121,9 +122,17 @@ func (j *Local) commit(b *batch) ([]any, error) {
 
 // afterwards does what is due now and then.
 func (j *Local) afterwards() {
-	if j.c.segment.end >= j.opts.SegmentBytes {
+	if j.full() {
 		_ = j.guard(j.roll)
 	}
+	j.remind()
+}
+
+// full: the segment is to be closed.
+func (j *Local) full() bool { return j.c.segment.end >= j.opts.SegmentBytes }
+
+// remind asks for a checkpoint when there is much log since the last one.
+func (j *Local) remind() {
 	o := &j.opts
 	if o.CheckpointOps > 0 && j.c.opsSince >= o.CheckpointOps ||
 		o.CheckpointBytes > 0 && j.c.bytesSince >= o.CheckpointBytes {
@@ -140,7 +149,7 @@ func (j *Local) write(b *batch) error {
 	if err := j.c.segment.write(b.buf, j.c.seq+1, len(b.ops)); err != nil {
 		return err
 	}
-	if j.opts.Sync == SyncAsync || j.opts.Sync == SyncNone {
+	if !j.opts.Sync.syncsFirst() {
 		return nil
 	}
 	return j.sync()
@@ -161,7 +170,9 @@ func (j *Local) sync() error {
 	took := time.Since(start)
 	j.counts.SyncTime += took
 	j.mu.Unlock()
-	j.timed(took)
+	if j.opts.Sync.syncsFirst() {
+		j.timed(took)
+	}
 	return err
 }
 

@@ -46,6 +46,8 @@
 //
 // # Goroutines
 //
-// OpenLocal starts two: the committer, which alone writes the log and calls the state machine, and one that makes
-// overdue checkpoints. Close and Kill end both before they return.
+// OpenLocal starts two: the committer, which writes the log and calls the state machine, and one that makes overdue
+// checkpoints. Close and Kill end both before they return. Where nobody waits, a caller does the committer's work for its
+// own op (TryAppend); the turn token is with the one who does it. Segments are closed, and snapshots taken, by the committer
+// alone.
 package editlog

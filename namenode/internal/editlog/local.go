@@ -111,8 +111,11 @@ func openLocked(ctx context.Context, sm StateMachine, o LocalOptions, s *store) 
 	j.turn <- struct{}{}
 	j.counts.kinds = make(map[string]*KindStats)
 	j.counts.TxID = sm.TxID()
-	j.quick.Store(o.Sync == SyncAsync || o.Sync == SyncNone)
 	j.c = committer{segment: r.open, seq: r.seq, txid: sm.TxID(), opsSince: r.ops, bytesSince: r.bytes}
+	if o.Sync.syncsFirst() {
+		j.c.syncTime = quickSync // until it is known
+	}
+	j.judge()
 	return j, nil
 }
 

@@ -38,6 +38,9 @@ func (m SyncMode) String() string {
 	return fmt.Sprintf("SyncMode(%d)", int(m))
 }
 
+// syncsFirst: records are synced before they are acknowledged.
+func (m SyncMode) syncsFirst() bool { return m == SyncGroup || m == SyncPerOp }
+
 // LocalOptions are the options of OpenLocal. Zero values mean the defaults given here.
 type LocalOptions struct {
 	FS  afero.Fs // required

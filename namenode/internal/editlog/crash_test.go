@@ -231,3 +231,38 @@ func TestPowerLossUnderLoad(t *testing.T) {
 		require.NoError(t, j.Close())
 	}
 }
+
+// The process is killed before each change of the disk in turn, and the power is lost before each change of the next
+// start: nothing that the kill left unsynced may have been taken for durable.
+func TestPowerLossAfterAKill(t *testing.T) {
+	o := crashOptions(SyncGroup)
+	changes := countChanges(t, o)
+	for n := 1; n <= changes; n++ {
+		for m, started := 1, false; !started; m++ {
+			fs := newDisk()
+			l := &life{o: o, ops: someOps(64)}
+			l.o.FS = fs
+			fs.fault = failFrom(n)
+			require.ErrorIs(t, l.live(t.Context()), errInjected)
+			fs.fault = failFrom(fs.count + m)
+			j, err := OpenLocal(t.Context(), newMachine(), l.o)
+			if started = err == nil; started {
+				j.Kill()
+			}
+			for seed := range uint64(2) {
+				rng := rand.New(rand.NewPCG(uint64(n*100+m), seed))
+				l.check(t, fs.crash(rng, 16), l.acked, fmt.Sprintf("kill before change %d, power loss %d changes later, seed %d", n, m, seed))
+			}
+		}
+	}
+}
+
+// failFrom makes the n-th change and all that follow fail, with nothing done.
+func failFrom(n int) func(int, string) (int, error) {
+	return func(i int, _ string) (int, error) {
+		if i >= n {
+			return 0, errInjected
+		}
+		return -1, nil
+	}
+}

@@ -299,7 +299,7 @@ func TestForeignFiles(t *testing.T) {
 
 	m := newMachine()
 	m.txid = 3
-	_, err = OpenLocal(t.Context(), m, options(other))
+	_, err = OpenLocal(t.Context(), m, options(other.reboot()))
 	require.EqualError(t, err, "editlog: /nn/current/"+name+" is corrupt at offset 0, op 1, after txid 3: "+
 		"it begins after txid 0, the replay of what stands before gave another state; restore the directory from a copy")
 }

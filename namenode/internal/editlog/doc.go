@@ -35,7 +35,8 @@
 //
 // A segment is created with its header and directory entry durable; it is closed by the end mark, a sync and a rename.
 // An image is written under another name, synced and renamed, after the log up to there was synced. Files are
-// removed last. So each step of a checkpoint leaves a directory that loads.
+// removed last. So each step of a checkpoint leaves a directory that loads. A start syncs the names and the last segment
+// before it builds on them: a process that was killed may not have.
 //
 // A segment that is gone altogether leaves no trace, so seen_txid names the newest one. It is written once that is durable,
 // before an edit goes into it: what it names was not kept from beginning by a crash, and a segment that it does not name

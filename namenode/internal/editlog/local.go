@@ -128,7 +128,11 @@ func (s *store) identify(dir string, fresh Identity) (Identity, error) {
 		if err != nil {
 			return id, fmt.Errorf("editlog: cannot use %s: %w", s.path(versionName), err)
 		}
-		return id, nil
+		// A process that was killed may have left names that it had not synced, and all that follows rests on them.
+		if err := s.syncDir(dir); err != nil {
+			return id, err
+		}
+		return id, s.syncDir(s.dir)
 	case !errors.Is(err, os.ErrNotExist):
 		return Identity{}, fmt.Errorf("editlog: cannot read %s: %w", s.path(versionName), err)
 	}
@@ -149,7 +153,10 @@ func (s *store) identify(dir string, fresh Identity) (Identity, error) {
 			}
 		}
 	}
-	if err := s.makeDir(s.dir); err != nil {
+	if err := s.fs.MkdirAll(s.dir, 0o755); err != nil {
+		return Identity{}, fmt.Errorf("editlog: cannot make directory %s: %w", s.dir, err)
+	}
+	if err := s.syncDir(dir); err != nil {
 		return Identity{}, err
 	}
 	return fresh, s.write(versionName, writeBytes(formatVersion(fresh)))

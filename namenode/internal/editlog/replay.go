@@ -182,6 +182,9 @@ func (r *recovery) keepClosed(file segmentFile, h segmentHeader, next uint64) er
 	name := file.name
 	if !file.closed && r.seq+1 == next {
 		name = editsName(h.txid+1, r.sm.TxID())
+		if err := r.sync(file.name); err != nil { // the end mark may not have been
+			return err
+		}
 		if err := r.rename(file.name, name); err != nil {
 			return err
 		}

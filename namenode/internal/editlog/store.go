@@ -151,6 +151,22 @@ func writeBytes(b []byte) func(io.Writer) error {
 	}
 }
 
+// sync makes the bytes of a file durable.
+func (s *store) sync(name string) error {
+	f, err := s.fs.OpenFile(s.path(name), os.O_RDWR, 0o644)
+	if err != nil {
+		return fmt.Errorf("editlog: cannot open %s: %w", s.path(name), err)
+	}
+	err = f.Sync()
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return fmt.Errorf("editlog: cannot sync %s: %w", s.path(name), err)
+	}
+	return nil
+}
+
 func (s *store) rename(from, to string) error {
 	if err := s.fs.Rename(s.path(from), s.path(to)); err != nil {
 		return fmt.Errorf("editlog: cannot rename %s to %s: %w", s.path(from), to, err)

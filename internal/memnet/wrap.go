@@ -36,8 +36,9 @@ func (h *Host) Near(ip netip.Addr) *Host {
 // WrappedListener accepts connections of a listener below, and those in memory.
 type WrappedListener struct {
 	net.Listener
-	n    *Network
-	host string
+	below interruptible // the same; nil where it is none, and cannot accept connections in memory
+	n     *Network
+	host  string
 	queue
 }
 
@@ -48,6 +49,7 @@ func (h *Host) listenWrapped(network, addr string) (net.Listener, error) {
 	}
 	n := h.n
 	l := &WrappedListener{Listener: raw, n: n, host: h.name}
+	l.below, _ = raw.(interruptible)
 	l.changed = l.interrupt
 	n.mu.Lock()
 	err = n.upLocked(h.name, h.name)
@@ -66,19 +68,10 @@ func (h *Host) listenWrapped(network, addr string) (net.Listener, error) {
 // interruptible is a listener whose Accept can be made to return.
 type interruptible interface{ SetDeadline(time.Time) error }
 
-// reachable reports whether connections in memory can be accepted.
-func (l *WrappedListener) reachable() bool {
-	if l == nil {
-		return false
-	}
-	_, ok := l.Listener.(interruptible)
-	return ok
-}
-
 // interrupt makes Accept look at the queue.
 func (l *WrappedListener) interrupt() {
-	if below, ok := l.Listener.(interruptible); ok {
-		_ = below.SetDeadline(time.Unix(1, 0)) // a closed listener shows in Accept
+	if l.below != nil {
+		_ = l.below.SetDeadline(time.Unix(1, 0)) // a closed listener shows in Accept
 	}
 }
 
@@ -87,8 +80,8 @@ func (l *WrappedListener) next() *Conn {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c := l.takeLocked()
-	if below, ok := l.Listener.(interruptible); ok && c == nil && !l.ended {
-		_ = below.SetDeadline(time.Time{}) // likewise
+	if c == nil && !l.ended {
+		_ = l.below.SetDeadline(time.Time{}) // likewise
 	}
 	return c
 }
@@ -97,7 +90,7 @@ func (l *WrappedListener) next() *Conn {
 func (l *WrappedListener) Accept() (net.Conn, error) {
 	for {
 		raw, err := l.Listener.Accept()
-		if errors.Is(err, os.ErrDeadlineExceeded) {
+		if l.below != nil && errors.Is(err, os.ErrDeadlineExceeded) {
 			if c := l.next(); c != nil {
 				return c, nil
 			}
@@ -137,7 +130,7 @@ func (h *Host) dialWrapped(ctx context.Context, network, addr string) (net.Conn,
 	}
 	n.mu.Lock()
 	l := n.wrapped[at]
-	if h.near && l.reachable() {
+	if h.near && l != nil && l.below != nil {
 		n.mu.Unlock()
 		return h.connect(l.host, at, &l.queue)
 	}

@@ -219,6 +219,7 @@ func confEffects() map[string]effect {
 			for i := range 20 {
 				require.NoError(t, root.Mkdir(t.Context(), "/d"+strconv.Itoa(i), 0o755))
 			}
+			synctest.Wait() // a stop would give the checkpoint up
 			require.NoError(t, c.NameNode("nn1").Stop())
 			images, err := filepath.Glob(filepath.Join(c.Folder("nn1"), "current", "fsimage_*"))
 			require.NoError(t, err)
@@ -278,6 +279,7 @@ func TestBadConf(t *testing.T) {
 		{"rack", []minidfs.Option{minidfs.Racks("r1")}, `minidfs: rack "r1": write it like /rack1`},
 		{"racks", []minidfs.Option{minidfs.Racks("/a", "/b"), minidfs.DataNodes(1)}, "minidfs: 2 racks for 1 datanodes: name at most one a datanode"},
 		{"port", []minidfs.Option{minidfs.Port(70000)}, "minidfs: Port(70000): from 0 to 65535 are possible"},
+		{"other processes in memory", []minidfs.Option{minidfs.OtherProcesses(), minidfs.MemNet()}, "minidfs: OtherProcesses and MemNet contradict each other: no other process reaches a network in memory"},
 		{"port in memory", []minidfs.Option{minidfs.Port(9000), minidfs.MemNet()}, "minidfs: Port and MemNet contradict each other: an in-memory network has no ports of the machine"},
 		{"two folders", []minidfs.Option{minidfs.Dir("/x"), minidfs.TempDir("")}, "minidfs: Dir and TempDir contradict each other: data are either kept or removed"},
 		{"no folder", []minidfs.Option{minidfs.Dir("")}, `minidfs: Dir(""): name a folder`},

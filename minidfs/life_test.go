@@ -33,7 +33,7 @@ func media() map[string]func(t *testing.T) []minidfs.Option {
 		"memory": func(*testing.T) []minidfs.Option { return nil },
 		"memnet": func(*testing.T) []minidfs.Option { return []minidfs.Option{minidfs.MemNet()} },
 		"tempdir": func(t *testing.T) []minidfs.Option {
-			return []minidfs.Option{minidfs.TempDir(t.TempDir()), minidfs.PowerCuts()}
+			return []minidfs.Option{minidfs.TempDir(t.TempDir()), minidfs.PowerCuts(), minidfs.OtherProcesses()}
 		},
 		"dir": func(t *testing.T) []minidfs.Option {
 			return []minidfs.Option{minidfs.Dir(t.TempDir()), minidfs.PowerCuts()}

@@ -12,6 +12,9 @@ type NameNode struct{ *node }
 
 func newNameNode(c *core) (*NameNode, error) {
 	n, err := newNode(c, "nn1", c.ipOf(-1), []string{"nn1"}, 1, c.conf.port)
+	for _, p := range n.ports {
+		p.eager = c.conf.elsewhere
+	}
 	return &NameNode{n}, err
 }
 

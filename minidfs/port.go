@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net"
 	"sync/atomic"
+
+	"github.com/minidfs/go-minidfs/internal/eager"
 )
 
 // port is a port of the machine, or of a network in memory, that a node keeps for as long as the cluster lives. Where the
@@ -11,6 +13,7 @@ import (
 type port struct {
 	number atomic.Int32 // 0: not known yet
 	held   *hold        // nil where ports cannot be held
+	eager  bool         // connections look for the next call before they sleep
 }
 
 // takePort takes a port of the machine: want, or with 0 a free one.
@@ -36,11 +39,16 @@ func takePort(ip string, want int) (*port, error) {
 }
 
 // listen opens the port.
-func (p *port) listen(ip string) (net.Listener, error) {
+func (p *port) listen(ip string) (l net.Listener, err error) {
 	if p.held != nil {
-		return p.held.listen()
+		l, err = p.held.listen()
+	} else {
+		l, err = net.Listen("tcp", net.JoinHostPort(ip, fmt.Sprint(p.number.Load())))
 	}
-	return net.Listen("tcp", net.JoinHostPort(ip, fmt.Sprint(p.number.Load())))
+	if err == nil && p.eager {
+		l = eager.Listen(l)
+	}
+	return l, err
 }
 
 // close gives the port back.

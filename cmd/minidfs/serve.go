@@ -95,7 +95,7 @@ func serve(ctx context.Context, args []string, std stdio) int {
 // run starts the cluster, announces it, and stops it in the end.
 func (f *serveFlags) run(ctx context.Context, std stdio) int {
 	options := []minidfs.Option{
-		minidfs.DataNodes(f.dataNodes), minidfs.Port(f.port),
+		minidfs.DataNodes(f.dataNodes), minidfs.Port(f.port), minidfs.OtherProcesses(),
 		minidfs.Logger(slog.New(slog.NewTextHandler(std.err, &slog.HandlerOptions{Level: slog.LevelWarn}))),
 	}
 	if f.dir != "" {

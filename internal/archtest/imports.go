@@ -21,7 +21,7 @@ var table = [...]row{
 	{"fixtures/conformance", "fixtures/... minidfs client internal/dfs internal/rpc internal/hdfspb"}, // for calls that no client library has
 	{"fixtures/...", "fixtures/... minidfs client internal/dfs"},
 	{"examples/...", "minidfs client namenode datanode fixtures/..."},
-	{"minidfs", "namenode datanode client internal/memnet internal/faultfs internal/osfs internal/dfs"},
+	{"minidfs", "namenode datanode client internal/memnet internal/eager internal/faultfs internal/osfs internal/dfs"},
 	{"namenode", "namenode/internal/... internal/rpc internal/hdfspb internal/dfs"},
 	{"namenode/internal/namespace/...", "internal/dfs"},
 	{"namenode/internal/blocks/...", "internal/dfs"},
@@ -32,6 +32,7 @@ var table = [...]row{
 	{"internal/rpc", "internal/hdfspb internal/dfs"},
 	{"internal/transfer", "internal/hdfspb internal/dfs"},
 	{"internal/memnet", "internal/dfs"},
+	{"internal/eager", ""},
 	{"internal/faultfs", "internal/dfs"},
 	{"internal/osfs", ""},
 	{"internal/dfs", ""},

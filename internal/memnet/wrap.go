@@ -222,7 +222,7 @@ func addrPort(a net.Addr) netip.AddrPort {
 
 // resetRaw closes a real connection so that the other end sees a reset.
 func resetRaw(c net.Conn) error {
-	if t, ok := c.(*net.TCPConn); ok {
+	if t, ok := c.(interface{ SetLinger(sec int) error }); ok {
 		_ = t.SetLinger(0) // at worst the other end sees an orderly close
 	}
 	return c.Close()

@@ -44,13 +44,14 @@ func (c *conn) Read(b []byte) (int, error) {
 		n, err = c.TCPConn.Read(b)
 	}
 	if n > 0 {
-		if s := c.soon.Load(); time.Since(began) < patience {
-			c.soon.Store(min(s+1, sure))
-		} else {
-			c.soon.Store(max(s-1, 0))
-		}
-		if c.of.last.Load() != c {
+		switch s := c.soon.Load(); {
+		case c.of.last.Load() != c:
 			c.of.last.Store(c)
+			c.soon.Store(0)
+		case time.Since(began) < patience:
+			c.soon.Store(min(s+1, sure))
+		default:
+			c.soon.Store(max(s-1, 0))
 		}
 	}
 	return n, err

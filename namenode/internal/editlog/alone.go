@@ -2,6 +2,7 @@ package editlog
 
 import (
 	"errors"
+	"runtime"
 	"time"
 )
 
@@ -10,7 +11,9 @@ const (
 	quickSync = 30 * time.Microsecond
 	// fewCallers is how many ops the committer may find waiting at a time for that. Callers who come in greater numbers
 	// get more done in batches.
-	fewCallers = 2
+	fewCallers = 8
+	// patience is how often a caller gives way to others before it leaves its op to the committer.
+	patience = 8
 )
 
 // TryAppend commits op in the caller's goroutine where nobody else is at it and nothing has to be waited for. Changing to
@@ -19,9 +22,7 @@ func (j *Local) TryAppend(op Op) (result any, done bool, err error) {
 	if !j.quick.Load() || j.opts.Steady != nil && !j.opts.Steady() {
 		return nil, false, nil
 	}
-	select {
-	case <-j.turn:
-	default:
+	if !j.takeTurn() {
 		return nil, false, nil
 	}
 	defer func() { j.turn <- struct{}{} }()
@@ -41,6 +42,19 @@ func (j *Local) TryAppend(op Op) (result any, done bool, err error) {
 	b.add(op, encoded)
 	result, err = j.commitAlone(b)
 	return result, true, err
+}
+
+// takeTurn waits for a turn as long as the quick commits of a few others take, and reports whether it has it.
+func (j *Local) takeTurn() bool {
+	for range patience {
+		select {
+		case <-j.turn:
+			return true
+		default:
+			runtime.Gosched()
+		}
+	}
+	return false
 }
 
 // commitAlone commits the batch of TryAppend. Whoever called may survive a panic; the journal, which may have written

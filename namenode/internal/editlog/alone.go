@@ -27,7 +27,7 @@ func (j *Local) TryAppend(op Op) (result any, done bool, err error) {
 	}
 	defer func() { j.turn <- struct{}{} }()
 	j.mu.Lock()
-	busy := len(j.queue) > 0 || j.ended != nil
+	busy := len(j.batches) > 0 || j.ended != nil
 	j.mu.Unlock()
 	if busy || j.full() {
 		return nil, false, nil

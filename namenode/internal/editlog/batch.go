@@ -3,8 +3,22 @@ package editlog
 import (
 	"context"
 	"fmt"
+	"runtime"
+	"sync"
 	"sync/atomic"
 )
+
+// A queue is the ops that wait to be committed, in batches.
+type queue struct {
+	maxBatch int           // ops
+	wake     chan struct{} // the queue is no longer empty
+	scratch  sync.Pool     // of *[]byte, to encode ops
+
+	mu      sync.Mutex
+	batches []*batch // oldest first; ops are added to the last one
+	free    []*batch
+	ended   error // why no op is accepted any more
+}
 
 // A batch is the ops that are written in one record, and those who wait for them.
 type batch struct {
@@ -22,15 +36,9 @@ type batch struct {
 // maxFree bounds the batches kept for use again.
 const maxFree = 4
 
-// Append encodes op, adds it to the open batch and waits for that, unless it can be committed at once.
-func (j *Local) Append(ctx context.Context, op Op) (any, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	if result, done, err := j.TryAppend(op); done {
-		return result, err
-	}
-	b, i, err := j.enqueue(op)
+// wait adds op to the open batch and waits for that.
+func (q *queue) wait(ctx context.Context, op Op) (any, error) {
+	b, i, err := q.enqueue(op)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +48,7 @@ func (j *Local) Append(ctx context.Context, op Op) (any, error) {
 		select {
 		case <-b.done:
 		case <-cancelled:
-			j.leave(b)
+			q.leave(b)
 			return nil, ctx.Err()
 		}
 	}
@@ -48,13 +56,13 @@ func (j *Local) Append(ctx context.Context, op Op) (any, error) {
 	if err = b.err; err == nil {
 		result = b.results[i]
 	}
-	j.leave(b)
+	q.leave(b)
 	return result, err
 }
 
 // enqueue adds op to the open batch, as its i-th.
-func (j *Local) enqueue(op Op) (b *batch, i int, err error) {
-	scratch, _ := j.scratch.Get().(*[]byte)
+func (q *queue) enqueue(op Op) (b *batch, i int, err error) {
+	scratch, _ := q.scratch.Get().(*[]byte)
 	if scratch == nil {
 		scratch = new([]byte)
 	}
@@ -63,29 +71,29 @@ func (j *Local) enqueue(op Op) (b *batch, i int, err error) {
 		return nil, 0, tooLarge(op, len(encoded))
 	}
 
-	j.mu.Lock()
-	if j.ended != nil {
-		err := j.ended
-		j.mu.Unlock()
+	q.mu.Lock()
+	if q.ended != nil {
+		err := q.ended
+		q.mu.Unlock()
 		return nil, 0, err
 	}
-	idle := len(j.queue) == 0
+	idle := len(q.batches) == 0
 	if !idle {
-		b = j.queue[len(j.queue)-1]
+		b = q.batches[len(q.batches)-1]
 	}
-	if b == nil || len(b.ops) >= j.opts.MaxBatch || len(b.buf) >= cutBatchLen {
-		b = j.newBatchLocked()
-		j.queue = append(j.queue, b)
+	if b == nil || len(b.ops) >= q.maxBatch || len(b.buf) >= cutBatchLen {
+		b = q.newBatchLocked()
+		q.batches = append(q.batches, b)
 	}
 	i = len(b.ops)
 	b.add(op, encoded)
 	b.refs.Add(1)
-	j.mu.Unlock()
+	q.mu.Unlock()
 
 	*scratch = encoded
-	j.scratch.Put(scratch)
+	q.scratch.Put(scratch)
 	if idle {
-		j.signal()
+		q.signal()
 	}
 	return b, i, nil
 }
@@ -95,9 +103,9 @@ func tooLarge(op Op, n int) error {
 }
 
 // signal makes the committer look at the queue.
-func (j *Local) signal() {
+func (q *queue) signal() {
 	select {
-	case j.wake <- struct{}{}:
+	case q.wake <- struct{}{}:
 	default:
 	}
 }
@@ -118,11 +126,11 @@ func (b *batch) clear() {
 	b.buf = b.buf[:recordHeaderLen]
 }
 
-func (j *Local) newBatchLocked() *batch {
+func (q *queue) newBatchLocked() *batch {
 	var b *batch
-	if n := len(j.free); n > 0 {
-		b = j.free[n-1]
-		j.free = j.free[:n-1]
+	if n := len(q.free); n > 0 {
+		b = q.free[n-1]
+		q.free = q.free[:n-1]
 	} else {
 		b = new(batch)
 	}
@@ -133,45 +141,58 @@ func (j *Local) newBatchLocked() *batch {
 }
 
 // take removes the first batch from the queue; nobody can add to it any more. more: there is another one.
-func (j *Local) take() (b *batch, more bool) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if len(j.queue) == 0 {
+func (q *queue) take() (b *batch, more bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.batches) == 0 {
 		return nil, false
 	}
-	b = j.queue[0]
-	n := copy(j.queue, j.queue[1:])
-	j.queue[n] = nil
-	j.queue = j.queue[:n]
+	b = q.batches[0]
+	n := copy(q.batches, q.batches[1:])
+	q.batches[n] = nil
+	q.batches = q.batches[:n]
 	return b, n > 0
 }
 
 // waiting is the number of ops in the batch that is taken next.
-func (j *Local) waiting() int {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if len(j.queue) == 0 {
+func (q *queue) waiting() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.batches) == 0 {
 		return 0
 	}
-	return len(j.queue[0].ops)
+	return len(q.batches[0].ops)
+}
+
+// gather lets callers run until nobody adds to the next batch any more: those just answered come back with their next
+// ops. It gives way once more for every time that this was worth it.
+func (q *queue) gather() {
+	for n := q.waiting(); ; {
+		runtime.Gosched()
+		now := q.waiting()
+		if now == n {
+			return
+		}
+		n = now
+	}
 }
 
 // answer wakes those who wait for b.
-func (j *Local) answer(b *batch, results []any, err error) {
+func (q *queue) answer(b *batch, results []any, err error) {
 	b.results, b.err = results, err
 	close(b.done)
-	j.leave(b)
+	q.leave(b)
 }
 
 // leave gives up one's hold of b.
-func (j *Local) leave(b *batch) {
+func (q *queue) leave(b *batch) {
 	if b.refs.Add(-1) > 0 {
 		return
 	}
 	b.clear()
-	j.mu.Lock()
-	if len(j.free) < maxFree {
-		j.free = append(j.free, b)
+	q.mu.Lock()
+	if len(q.free) < maxFree {
+		q.free = append(q.free, b)
 	}
-	j.mu.Unlock()
+	q.mu.Unlock()
 }

@@ -3,7 +3,6 @@ package editlog
 import (
 	"errors"
 	"fmt"
-	"runtime"
 	"time"
 )
 
@@ -71,19 +70,6 @@ func (j *Local) inTurn(do func()) {
 	<-j.turn
 	defer func() { j.turn <- struct{}{} }()
 	do()
-}
-
-// gather lets callers run until nobody adds to the next batch any more: those just answered come back with their next
-// ops. It gives way once more for every time that this was worth it.
-func (j *Local) gather() {
-	for n := j.waiting(); ; {
-		runtime.Gosched()
-		now := j.waiting()
-		if now == n {
-			return
-		}
-		n = now
-	}
 }
 
 func (j *Local) commitAndAnswer(b *batch) {

@@ -14,13 +14,13 @@ import (
 
 // Local is a Journal in the files of one directory.
 type Local struct {
+	queue
 	opts     LocalOptions
 	sm       StateMachine
 	store    *store
 	identity Identity
 	unlock   func() error
 
-	wake    chan struct{}    // the queue is no longer empty
 	cuts    chan *cut        // checkpoints that want a snapshot
 	overdue chan struct{}    // it is time for a checkpoint
 	closing chan struct{}    // closed by Close
@@ -29,16 +29,11 @@ type Local struct {
 	images  chan []imageFile // holds the retained images; whoever has taken them writes the next one
 	workers sync.WaitGroup   // the goroutine for overdue checkpoints, and calls of Checkpoint
 
-	scratch sync.Pool // of *[]byte, to encode ops
-
 	quick atomic.Bool   // ops may be committed by their callers
 	turn  chan struct{} // holds a token while nobody commits
 	c     committer     // of whoever has the token
 
-	mu     sync.Mutex
-	queue  []*batch // oldest first; ops are added to the last one
-	free   []*batch
-	ended  error // why no op is accepted any more
+	// guarded by mu of the queue
 	failed error // why the journal has failed
 	counts counters
 	closed []closedSegment
@@ -95,8 +90,8 @@ func openLocked(ctx context.Context, sm StateMachine, o LocalOptions, s *store) 
 		return nil, err
 	}
 	j := &Local{
-		opts: o, sm: sm, store: s, identity: id,
-		wake:    make(chan struct{}, 1),
+		queue: queue{maxBatch: o.MaxBatch, wake: make(chan struct{}, 1)},
+		opts:  o, sm: sm, store: s, identity: id,
 		cuts:    make(chan *cut),
 		overdue: make(chan struct{}, 1),
 		closing: make(chan struct{}),
@@ -165,6 +160,17 @@ func (s *store) identify(dir string, fresh Identity) (Identity, error) {
 // Identity is what the directory's VERSION file says.
 func (j *Local) Identity() Identity { return j.identity }
 
+// Append leaves op to the committer, unless it can be committed at once.
+func (j *Local) Append(ctx context.Context, op Op) (any, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if result, done, err := j.TryAppend(op); done {
+		return result, err
+	}
+	return j.wait(ctx, op)
+}
+
 // Stats counts what was done since the journal was opened.
 func (j *Local) Stats() Stats {
 	j.mu.Lock()
@@ -178,7 +184,7 @@ func (j *Local) Close() error {
 	if j.end(ErrClosed) {
 		close(j.closing)
 	}
-	j.wait()
+	j.await()
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.failed
@@ -189,7 +195,7 @@ func (j *Local) Close() error {
 func (j *Local) Kill() {
 	j.end(ErrClosed)
 	j.halt()
-	j.wait()
+	j.await()
 }
 
 // end refuses ops from now on; true: nobody had called it before with ErrClosed.
@@ -221,8 +227,8 @@ func (j *Local) halted() bool {
 	}
 }
 
-// wait returns when nothing of the journal is running any more; only then may others have the directory.
-func (j *Local) wait() {
+// await returns when nothing of the journal is running any more; only then may others have the directory.
+func (j *Local) await() {
 	<-j.done
 	j.workers.Wait()
 	_ = j.unlock()

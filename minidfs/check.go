@@ -8,6 +8,7 @@ import (
 
 	"github.com/minidfs/go-minidfs/client"
 	"github.com/minidfs/go-minidfs/datanode"
+	"github.com/minidfs/go-minidfs/namenode"
 )
 
 const (
@@ -43,22 +44,20 @@ func (c *Cluster) Check() error {
 
 func (c *core) compare(ctx context.Context) error {
 	errs := []error{c.eachDataNode(func(d *datanode.DataNode) error { return d.Check(ctx) })}
-	if server := c.nameNode.server(); server != nil {
-		errs = append(errs, server.Check(), c.compareReplicas())
+	for _, n := range c.nameNodes() {
+		if server := n.server(); server != nil {
+			errs = append(errs, server.Check(), c.compareReplicas(n, server))
+		}
 	}
 	return errors.Join(errs...)
 }
 
-// compareReplicas looks on the datanodes for the replicas that the namenode counts on.
-func (c *core) compareReplicas() error {
-	nn := c.nameNode.server()
-	if nn == nil {
-		return nil
-	}
-	counted := nn.Replicas() // first, so that what is deleted meanwhile is not missed
+// compareReplicas looks on the datanodes for the replicas that a namenode counts on.
+func (c *core) compareReplicas(n *NameNode, server *namenode.NameNode) error {
+	counted := server.Replicas() // first, so that what is deleted meanwhile is not missed
 	have := map[string]map[client.Block]bool{}
 	names := map[string]string{}
-	excused := len(c.nameNode.damage()) > 0 || c.nameNode.restarted()
+	excused := len(n.damage()) > 0 || n.restarted()
 	for _, d := range c.nodes() {
 		server := d.server()
 		if server == nil || len(d.damage()) > 0 {
@@ -76,10 +75,10 @@ func (c *core) compareReplicas() error {
 	var errs []error
 	for _, r := range counted {
 		if blocks := have[r.Datanode]; blocks != nil && !blocks[r.Block] {
-			errs = append(errs, fmt.Errorf("minidfs: the namenode counts on %s at %s, which does not have it", r.Block, names[r.Datanode]))
+			errs = append(errs, fmt.Errorf("minidfs: %s counts on %s at %s, which does not have it", n.id, r.Block, names[r.Datanode]))
 		}
 	}
-	if missing := nn.Unreadable(); len(missing) > 0 && !excused {
+	if missing := server.Unreadable(); len(missing) > 0 && !excused {
 		errs = append(errs, fmt.Errorf("minidfs: no datanode has a good replica of the blocks %v, and nothing was done to any", missing[:min(len(missing), 20)]))
 	}
 	return errors.Join(errs...)

@@ -49,7 +49,6 @@ type core struct {
 	id       string // tells this cluster from others in logs, labels and names
 	log      *slog.Logger
 	net      *memnet.Network
-	nameNode *NameNode // nil when attached, and while it boots
 	dirs     *dirs
 	addrs    []string // of the namenodes
 	attached bool     // to an HDFS that is not ours
@@ -57,7 +56,8 @@ type core struct {
 	faults   faults
 
 	mu      sync.Mutex
-	data    []*DataNode // in order of their names
+	names   []*NameNode // in order of their names; none when attached, and while it boots
+	data    []*DataNode // likewise
 	next    int         // number of the next datanode: names are used once
 	views   int         // how many directories were handed out
 	confDir string
@@ -130,21 +130,13 @@ func (c *Cluster) boot(ctx context.Context) error {
 	if c.dirs, err = openDirs(c.conf); err != nil {
 		return err
 	}
-	if c.nameNode, err = newNameNode(c.core); err != nil {
+	if err := c.startNameNodes(ctx); err != nil {
 		return err
 	}
-	if err := c.nameNode.Start(ctx); err != nil {
-		return err
-	}
-	c.addrs = []string{c.nameNode.Addr()}
 	if _, err := c.addDataNodes(ctx, c.conf.dataNodes); err != nil {
 		return err
 	}
-	server := c.nameNode.server()
-	if server == nil { // closed by whoever has not waited for New
-		return fmt.Errorf("minidfs: %s has ended: %w", c.nameNode.id, ErrClosed)
-	}
-	if err := c.awaitService(ctx, server); err != nil {
+	if err := c.awaitService(ctx); err != nil {
 		return err
 	}
 	return c.load(ctx)
@@ -223,12 +215,16 @@ func (c *Cluster) NameNode(id string) *NameNode {
 	if err := c.own("NameNode"); err != nil {
 		return &NameNode{&node{id: id, missing: err}}
 	}
-	if id != c.nameNode.id {
-		err := fmt.Errorf("minidfs: there is no namenode %q, there is %s", id, c.nameNode.id)
-		c.fail("%v", err)
-		return &NameNode{&node{id: id, missing: err}}
+	var names []string
+	for _, n := range c.nameNodes() {
+		if n.id == id {
+			return n
+		}
+		names = append(names, n.id)
 	}
-	return c.nameNode
+	err := fmt.Errorf("minidfs: there is no namenode %q, there is %s", id, strings.Join(names, ", "))
+	c.fail("%v", err)
+	return &NameNode{&node{id: id, missing: err}}
 }
 
 // DataNodes are all datanodes, running or not, in the order of their names.
@@ -255,7 +251,7 @@ func (c *Cluster) DataNode(id string) *DataNode {
 	if d := c.find(id); d != nil {
 		return d
 	}
-	err := fmt.Errorf("minidfs: there is no datanode %q, there are: %s", id, strings.Join(c.names(), ", "))
+	err := fmt.Errorf("minidfs: there is no datanode %q, there are: %s", id, strings.Join(c.dataNames(), ", "))
 	c.fail("%v", err)
 	return &DataNode{node: &node{id: id, missing: err}}
 }
@@ -270,8 +266,8 @@ func (c *core) find(id string) *DataNode {
 	return nil
 }
 
-// names are those of all datanodes.
-func (c *core) names() []string {
+// dataNames are those of all datanodes.
+func (c *core) dataNames() []string {
 	var names []string
 	for _, d := range c.nodes() {
 		names = append(names, d.id)
@@ -304,7 +300,7 @@ func (c *core) close() error {
 	c.mu.Lock()
 	first := !c.closed
 	c.closed = true
-	data, confDir := c.data, c.confDir
+	names, data, confDir := c.names, c.data, c.confDir
 	c.mu.Unlock()
 	if !first {
 		<-c.done
@@ -313,16 +309,16 @@ func (c *core) close() error {
 	defer close(c.done)
 	var errs []error
 	if !c.attached {
-		errs = append(errs, c.stopNodes(data)) // what a fault holds ends with its node, and never happens
+		errs = append(errs, c.stopNodes(names, data)) // what a fault holds ends with its node, and never happens
 	}
 	c.faults.clear()
-	c.end.leaks = c.leaks(data)
+	c.end.leaks = c.leaks(names, data)
 	errs = append(errs, c.net.Close())
 	for _, d := range data {
 		errs = append(errs, d.close())
 	}
-	if c.nameNode != nil {
-		errs = append(errs, c.nameNode.close())
+	for _, n := range names {
+		errs = append(errs, n.close())
 	}
 	if c.dirs != nil {
 		errs = append(errs, c.dirs.close())
@@ -334,16 +330,15 @@ func (c *core) close() error {
 	return c.end.err
 }
 
-func (c *core) stopNodes(data []*DataNode) error {
+func (c *core) stopNodes(names []*NameNode, data []*DataNode) error {
 	limit := patience
 	if c.conf.dir != "" && !c.conf.temporary {
 		limit = diskPatience
 	}
-	errs := []error{inParallel(data, func(d *DataNode) error { return d.stopWithin(limit) })}
-	if c.nameNode != nil {
-		errs = append(errs, c.nameNode.stopWithin(limit))
-	}
-	return errors.Join(errs...)
+	return errors.Join(
+		inParallel(data, func(d *DataNode) error { return d.stopWithin(limit) }),
+		inParallel(names, func(n *NameNode) error { return n.stopWithin(limit) }),
+	)
 }
 
 func (c *core) isClosed() bool {

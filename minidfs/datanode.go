@@ -43,7 +43,7 @@ func (d *DataNode) Start(ctx context.Context) error {
 func (d *DataNode) report(ctx context.Context) error {
 	for attempt := 1; ; attempt++ {
 		server := d.server()
-		if server == nil || d.c.nameNode.server() == nil {
+		if server == nil || d.c.active() == nil {
 			return nil
 		}
 		err := server.TriggerBlockReport(ctx)
@@ -55,7 +55,7 @@ func (d *DataNode) report(ctx context.Context) error {
 		case <-ctx.Done():
 			attempt = reportAttempts
 		}
-		if attempt >= reportAttempts && d.c.nameNode.server() != nil {
+		if attempt >= reportAttempts && d.c.active() != nil {
 			return fmt.Errorf("minidfs: %s has started, but cannot report to the namenode: %w", d.id, err)
 		}
 	}
@@ -70,7 +70,7 @@ const (
 func (d *DataNode) serve(ctx context.Context) (server, error) {
 	conf := d.c.conf
 	o := datanode.Options{
-		NameNodes:           []string{d.c.nameNode.Addr()},
+		NameNodes:           d.c.addrs,
 		Dial:                d.host.Dial,
 		HeartbeatInterval:   conf.settings.heartbeat,
 		BlockReportInterval: conf.settings.blockReport,

@@ -1,12 +1,12 @@
 package minidfs
 
 // HoldsPorts reports whether the nodes' ports are kept from other programs while nothing listens there.
-func (c *Cluster) HoldsPorts() bool { return c.nameNode.ports[0].held != nil }
+func (c *Cluster) HoldsPorts() bool { return c.nameNodes()[0].ports[0].held != nil }
 
 // Written counts the bytes that a node has written to its disks.
 func (c *Cluster) Written(id string) int64 {
 	var total int64
-	disks := c.nameNode.disks
+	disks := c.nameNodes()[0].disks
 	if d := c.find(id); d != nil {
 		disks = d.disks
 	}
@@ -32,7 +32,7 @@ func (c *Cluster) Folder(id string) string {
 	if d := c.find(id); d != nil {
 		return d.dirs[0]
 	}
-	return c.nameNode.dirs[0]
+	return c.nameNodes()[0].dirs[0]
 }
 
 // Stored counts the replicas on all datanodes that run.

@@ -60,7 +60,7 @@ func (c *Cluster) Inject(f Fault) *Injection {
 		c.oneOf("Fault.Method", f.Method, append(namenode.Methods(), datanode.Methods()...))
 	}
 	if f.Node != "" {
-		c.oneOf("Fault.Node", f.Node, append(c.names(), c.nameNode.id))
+		c.oneOf("Fault.Node", f.Node, c.nodeNames())
 	}
 	i := &Injection{fault: f, faults: &c.faults, released: make(chan struct{})}
 	c.faults.add(i)

@@ -26,11 +26,11 @@ func labelled(ctx context.Context, id string, f func()) {
 }
 
 // leaks finds what the nodes, now stopped, hold on to: listeners, and files of their disks.
-func (c *core) leaks(data []*DataNode) []string {
+func (c *core) leaks(names []*NameNode, data []*DataNode) []string {
 	var found []string
-	nodes := make([]*node, 0, len(data)+1)
-	if c.nameNode != nil {
-		nodes = append(nodes, c.nameNode.node)
+	nodes := make([]*node, 0, len(names)+len(data))
+	for _, n := range names {
+		nodes = append(nodes, n.node)
 	}
 	for _, d := range data {
 		nodes = append(nodes, d.node)

@@ -2,6 +2,7 @@ package minidfs
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/minidfs/go-minidfs/internal/memnet"
@@ -29,7 +30,7 @@ func (c *Cluster) Net() Net {
 // known ends the test when a name is no host's: a rule for it would do nothing, and the test would prove nothing.
 func (n Net) known(verb string, names ...string) {
 	for _, name := range names {
-		if name != AnyHost && name != ClientHost && name != Outside && name != n.c.nameNode.id && n.c.find(name) == nil {
+		if name != AnyHost && name != ClientHost && name != Outside && !slices.Contains(n.c.nodeNames(), name) {
 			n.c.fail("minidfs: Net.%s: there is no host %q: name nodes (nn1, dn1), ClientHost, Outside or AnyHost", verb, name)
 		}
 	}

@@ -42,9 +42,9 @@ func (c *Cluster) TriggerMonitors(ctx context.Context) error {
 	if err := c.own("TriggerMonitors"); err != nil {
 		return err
 	}
-	server := c.nameNode.server()
+	server := c.active()
 	if server == nil {
-		return fmt.Errorf("minidfs: TriggerMonitors: %s does not run", c.nameNode.id)
+		return fmt.Errorf("minidfs: TriggerMonitors: %w", c.noActive())
 	}
 	return server.TriggerMonitor(ctx)
 }

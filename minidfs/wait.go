@@ -8,7 +8,6 @@ import (
 
 	"github.com/minidfs/go-minidfs/client"
 	"github.com/minidfs/go-minidfs/datanode"
-	"github.com/minidfs/go-minidfs/namenode"
 )
 
 // WaitActive returns once the namenode has the block reports of all datanodes that run and is out of safe mode. It makes
@@ -17,14 +16,13 @@ func (c *Cluster) WaitActive(ctx context.Context) error {
 	if err := c.own("WaitActive"); err != nil {
 		return err
 	}
-	server := c.nameNode.server()
-	if server == nil {
-		return fmt.Errorf("minidfs: WaitActive: %s does not run", c.nameNode.id)
+	if c.active() == nil {
+		return fmt.Errorf("minidfs: WaitActive: %w", c.noActive())
 	}
 	for {
 		err := c.eachDataNode(func(d *datanode.DataNode) error { return d.TriggerBlockReport(ctx) })
 		if err == nil {
-			return c.awaitService(ctx, server)
+			return c.awaitService(ctx)
 		}
 		select { // the namenode has told a datanode to register, say: once more then
 		case <-time.After(reportRetry):
@@ -34,7 +32,11 @@ func (c *Cluster) WaitActive(ctx context.Context) error {
 	}
 }
 
-func (c *core) awaitService(ctx context.Context, server *namenode.NameNode) error {
+func (c *core) awaitService(ctx context.Context) error {
+	server := c.active()
+	if server == nil { // closed by whoever has not waited for New, say
+		return c.noActive()
+	}
 	if err := server.WaitActive(ctx); err != nil {
 		return fmt.Errorf("minidfs: the cluster has started, but does not serve yet: %w", err)
 	}

@@ -27,6 +27,8 @@ const (
 	takesBuffers = 1 // the capability of a namenode to take block lists as buffers
 
 	maxCommands = 1 << 10 // commands that wait; beyond that a heartbeat's are left for the namenode to repeat
+	maxPending  = 1 << 16 // replicas that a namenode has not heard of; beyond that it gets a full report in their place
+	maxWords    = 1 << 10 // messages that wait; beyond that new ones are left out
 )
 
 // actor speaks with one namenode. Three goroutines: beat registers and sends heartbeats, report sends block reports of both
@@ -41,14 +43,16 @@ type actor struct {
 	dirty chan struct{}   // to report: pending has something to be sent now
 	jobs  chan fullReport // to report
 	ended chan ask        // to beat: the full report is no longer under way; what it was for, where it is to be sent again
-	todo  chan *hdfspb.DatanodeCommandProto
-	busy  bool // beat's: a full report is under way, and a second lease would cancel its own
+	todo  chan order      // to command
+	busy  bool            // beat's: a full report is under way, and a second lease would cancel its own
 
 	mu      sync.Mutex
 	reg     *hdfspb.DatanodeRegistrationProto // nil before the first registration
 	longs   bool                              // the namenode wants block lists as plain numbers
 	pending pending                           // what the next incremental report says
+	words   []message                         // what it is to be told besides
 	due     time.Time                         // of the next full report
+	behind  bool                              // it has missed changes: a full report is due
 	stopped error                             // why this namenode is no longer served
 }
 
@@ -73,7 +77,7 @@ func newActor(d *DataNode, addr string) *actor {
 			Dial: d.opt.Dial, User: "hdfs", Protocol: datanodeProtocol, Version: 1, ConnectTimeout: 20 * time.Second, Logger: d.log,
 		}),
 		asks: make(chan ask), fulls: make(chan ask), dirty: make(chan struct{}, 1), jobs: make(chan fullReport, 1),
-		ended: make(chan ask, 1), todo: make(chan *hdfspb.DatanodeCommandProto, maxCommands),
+		ended: make(chan ask, 1), todo: make(chan order, maxCommands),
 	}
 }
 
@@ -111,7 +115,7 @@ func (a *actor) beat() {
 		case final(err):
 			a.log.Error("datanode: no longer serving a namenode", "err", err)
 			a.mu.Lock()
-			a.stopped = err
+			a.stopped, a.pending, a.words = err, pending{}, nil
 			a.mu.Unlock()
 			a.d.forsake(a)
 			a.refuse(a.d.ctx.Done(), err)
@@ -281,7 +285,7 @@ func (a *actor) heartbeat(k *ask) error {
 	if k.full {
 		a.due = now
 	}
-	due := !a.busy && !a.due.After(now)
+	due := !a.busy && (a.behind || !a.due.After(now))
 	reg := a.reg
 	a.mu.Unlock()
 	req := a.d.heartbeatRequest()
@@ -292,18 +296,14 @@ func (a *actor) heartbeat(k *ask) error {
 	}
 	a.d.count.heartbeats.Add(1)
 	status := answer.GetHaStatus()
-	a.d.hear(a, status.GetState() == hdfspb.NNHAStatusHeartbeatProto_ACTIVE, int64(status.GetTxid()))
+	reign := a.d.hear(a, status.GetState() == hdfspb.NNHAStatusHeartbeatProto_ACTIVE, int64(status.GetTxid()))
 	again := false
 	for _, c := range answer.Cmds {
 		if c.GetCmdType() == hdfspb.DatanodeCommandProto_RegisterCommand {
 			again = true
 			continue
 		}
-		select {
-		case a.todo <- c:
-		default:
-			a.log.Warn("datanode: too many commands wait, leaving one out", "type", c.GetCmdType())
-		}
+		a.enqueue(order{reign, c})
 	}
 	if again {
 		return errRegister

@@ -7,23 +7,38 @@ import (
 	"github.com/minidfs/go-minidfs/internal/hdfspb"
 )
 
-// command carries out what the namenode wants, one command after the other.
+// order is a command, and the reign in which it was given; see allegiance.
+type order struct {
+	reign uint64
+	cmd   *hdfspb.DatanodeCommandProto
+}
+
+// enqueue leaves a command to be carried out. It never waits.
+func (a *actor) enqueue(o order) {
+	select {
+	case a.todo <- o:
+	default:
+		a.log.Warn("datanode: too many commands wait, leaving one out", "type", o.cmd.GetCmdType())
+	}
+}
+
+// command carries out what the namenode wants, one command after the other. Those that it gave when it was not active, or
+// before another one was, are dropped.
 func (a *actor) command() {
 	for {
 		select {
 		case <-a.d.ctx.Done():
 			return
-		case c := <-a.todo:
-			if a.d.obeyed() == a {
-				a.obey(c)
-			} else if c.GetCmdType() != hdfspb.DatanodeCommandProto_KeyUpdateCommand {
-				a.log.Info("datanode: ignoring a command of a namenode that is not active", "type", c.GetCmdType())
+		case o := <-a.todo:
+			valid := a.d.during(o.reign, func() { a.obey(o.cmd) })
+			if !valid && o.cmd.GetCmdType() != hdfspb.DatanodeCommandProto_KeyUpdateCommand {
+				a.log.Info("datanode: ignoring a command of a namenode that is not active", "type", o.cmd.GetCmdType())
 			}
 		}
 	}
 }
 
-// obey carries a command out; what takes long goes on in the background.
+// obey carries a command out, without waiting: what takes long goes on in the background.
 func (a *actor) obey(c *hdfspb.DatanodeCommandProto) {
 	d := a.d
 	switch c.GetCmdType() {

@@ -14,7 +14,7 @@ import (
 func (c *cluster) order(d *DataNode, cmd *hdfspb.DatanodeCommandProto) {
 	c.t.Helper()
 	c.nn.locked(func() { c.nn.commands[d.ID().UUID] = append(c.nn.commands[d.ID().UUID], cmd) })
-	require.NoError(c.t, d.TriggerHeartbeat(context.Background()))
+	require.NoError(c.t, d.TriggerHeartbeat(context.Background(), c.nn.addr))
 }
 
 func invalidate(blocks ...dfs.Block) *hdfspb.DatanodeCommandProto {

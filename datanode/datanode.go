@@ -36,12 +36,12 @@ type DataNode struct {
 	readers sync.Pool // of *bufio.Reader
 	writers sync.Pool // of *bufio.Writer
 
+	allegiance allegiance
+
 	mu        sync.Mutex
 	closed    bool
 	peers     map[net.Conn]struct{} // connections of the data protocol, both ways
 	kept      map[string][]*peer    // those of them to other datanodes that wait for their next block, by address
-	active    *actor                // the namenode that is obeyed
-	claim     int64                 // the transaction id with which it claimed that
 	xmits     int                   // copies being sent
 	bandwidth int64                 // for balancing, bytes a second
 }
@@ -75,7 +75,7 @@ func start(ctx context.Context, o Options) (*DataNode, error) {
 		return nil, err
 	}
 	d := &DataNode{
-		opt: o, log: o.Logger, began: time.Now(), claim: -1, bandwidth: defaultBandwidth,
+		opt: o, log: o.Logger, began: time.Now(), allegiance: allegiance{claim: -1}, bandwidth: defaultBandwidth,
 		peers: make(map[net.Conn]struct{}), kept: make(map[string][]*peer),
 	}
 	cfg := volume.Options{

@@ -23,8 +23,8 @@
 //	accept    one, takes connections of the data protocol
 //	serve     one for each such connection
 //	relay     one for each write with a node after this one: acks
-//	actor     three for each namenode: beat (registration, heartbeats), report (block reports), command
-//	others    one for each copy, block recovery and message to a namenode, while it lasts
+//	actor     three for each namenode: beat (registration, heartbeats), report (block reports, messages), command
+//	others    one for each copy and block recovery, while it lasts
 //
 // internal/rpc has its own for the IPC port, internal/volume for deletions. Close and Kill cut all connections and wait for
 // all of them.

@@ -36,7 +36,11 @@ type fakeNN struct {
 	errs     []*hdfspb.ErrorReportRequestProto
 	commits  []*hdfspb.CommitBlockSynchronizationRequestProto
 	refuse   error // registrations
-	news     chan struct{}
+
+	refuseBad error // reports of corrupt replicas
+	refused   int   // how many were
+
+	news chan struct{}
 }
 
 // seen is a change that a datanode has reported.
@@ -173,8 +177,15 @@ func (n *fakeNN) blockReceivedAndDeleted(_ context.Context, _ *rpc.Call, req *hd
 }
 
 func (n *fakeNN) reportBadBlocks(_ context.Context, _ *rpc.Call, req *hdfspb.DatanodeReportBadBlocksRequestProto) (*hdfspb.DatanodeReportBadBlocksResponseProto, error) {
-	n.locked(func() { n.bad = append(n.bad, req.Blocks...) })
-	return &hdfspb.DatanodeReportBadBlocksResponseProto{}, nil
+	var err error
+	n.locked(func() {
+		if err = n.refuseBad; err != nil {
+			n.refused++
+			return
+		}
+		n.bad = append(n.bad, req.Blocks...)
+	})
+	return &hdfspb.DatanodeReportBadBlocksResponseProto{}, err
 }
 
 func (n *fakeNN) errorReport(_ context.Context, _ *rpc.Call, req *hdfspb.ErrorReportRequestProto) (*hdfspb.ErrorReportResponseProto, error) {

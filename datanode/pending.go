@@ -19,6 +19,9 @@ type pending struct {
 	index map[pendingKey]int // into list
 }
 
+// minHoles is how many gaps a list may have at least.
+const minHoles = 64
+
 type pendingKey struct {
 	storage string
 	id      dfs.BlockID
@@ -35,6 +38,9 @@ func (p *pending) add(c change) {
 	}
 	p.index[k] = len(p.list)
 	p.list = append(p.list, c)
+	if len(p.list) > 2*len(p.index)+minHoles {
+		p.putBack(nil) // closes the gaps
+	}
 }
 
 // take empties p.
@@ -55,3 +61,6 @@ func (p *pending) putBack(old []change) {
 }
 
 func (p *pending) empty() bool { return len(p.list) == 0 }
+
+// len is the number of replicas that have changed.
+func (p *pending) len() int { return len(p.index) }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+	"sync"
 	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -34,21 +36,33 @@ func (d *DataNode) replicaDeleted(storage string, b dfs.Block) {
 	d.note(change{storage, b, hdfspb.ReceivedDeletedBlockInfoProto_DELETED, ""})
 }
 
+// note leaves the change for every namenode's own report, and waits for none of them.
 func (d *DataNode) note(c change) {
 	for _, a := range d.actors {
-		a.mu.Lock()
-		a.pending.add(c)
-		a.mu.Unlock()
+		a.note(c)
 		if c.status == hdfspb.ReceivedDeletedBlockInfoProto_RECEIVED {
 			a.flush()
 		}
 	}
 }
 
+func (a *actor) note(c change) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.stopped != nil {
+		return
+	}
+	a.pending.add(c)
+	if a.pending.len() > maxPending {
+		a.log.Warn("datanode: too much is new to a namenode that does not listen, it gets a full report later", "replicas", a.pending.len())
+		a.pending, a.behind = pending{}, true
+	}
+}
+
 // flush makes report send what is pending.
 func (a *actor) flush() {
 	a.mu.Lock()
-	empty := a.pending.empty()
+	empty := a.pending.empty() && len(a.words) == 0
 	a.mu.Unlock()
 	if empty {
 		return
@@ -67,6 +81,7 @@ func (a *actor) report() {
 		case <-a.d.ctx.Done():
 			return
 		case <-a.dirty:
+			a.speak(a.d.ctx)
 			a.logFailure("incremental", a.incremental(a.d.ctx))
 		case j := <-a.jobs:
 			err := a.incremental(a.d.ctx)
@@ -102,7 +117,8 @@ func (a *actor) logFailure(kind string, err error) {
 	}
 }
 
-// incremental sends what is pending; what cannot be sent stays pending until the next heartbeat.
+// incremental sends what is pending; what cannot be sent stays pending until the next heartbeat. Where the call was sent and
+// not answered in time, it may be carried out later, after newer ones: a full report sets that right.
 func (a *actor) incremental(ctx context.Context) error {
 	a.mu.Lock()
 	reg := a.reg
@@ -118,6 +134,7 @@ func (a *actor) incremental(ctx context.Context) error {
 	if err != nil {
 		a.mu.Lock()
 		a.pending.putBack(changes)
+		a.behind = a.behind || errors.Is(err, context.DeadlineExceeded)
 		a.mu.Unlock()
 		return err
 	}
@@ -148,13 +165,24 @@ func byStorage(changes []change, vols []*volume.Volume) []*hdfspb.StorageReceive
 }
 
 // full sends a full report: in one call, or in one for each storage where there are very many blocks.
-func (a *actor) full(ctx context.Context, lease uint64) error {
+func (a *actor) full(ctx context.Context, lease uint64) (err error) {
+	a.mu.Lock()
+	longs, behind := a.longs, a.behind
+	a.behind = false // before what is reported is looked at
+	a.mu.Unlock()
+	defer func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if err != nil {
+			a.behind = a.behind || behind
+		} else {
+			a.due = time.Now().Add(a.d.opt.BlockReportInterval)
+		}
+	}()
+	reign := a.d.reign(a) // before the call: its answer may bring a command
 	byVolume := a.d.set.Reports()
 	total := 0
 	var reports []*hdfspb.StorageBlockReportProto
-	a.mu.Lock()
-	longs := a.longs
-	a.mu.Unlock()
 	for _, v := range a.d.set.Volumes() {
 		list := byVolume[v]
 		total += len(list)
@@ -184,16 +212,10 @@ func (a *actor) full(ctx context.Context, lease uint64) error {
 			return err
 		}
 		if answer.Cmd != nil {
-			select {
-			case a.todo <- answer.Cmd:
-			default:
-			}
+			a.enqueue(order{reign, answer.Cmd})
 		}
 	}
 	a.d.count.full.Add(1)
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.due = time.Now().Add(a.d.opt.BlockReportInterval)
 	return nil
 }
 
@@ -238,44 +260,51 @@ func (d *DataNode) poolID() string {
 	return p.ID
 }
 
-// TriggerHeartbeat sends a heartbeat to every namenode now and waits for the answers.
-func (d *DataNode) TriggerHeartbeat(ctx context.Context) error {
-	return d.ask(ctx, false)
+// TriggerHeartbeat sends a heartbeat now and waits for the answer: to every namenode, or to those at the addresses. They are
+// asked at the same time; one that is silent costs the time until ctx ends, and delays none of the others.
+func (d *DataNode) TriggerHeartbeat(ctx context.Context, namenodes ...string) error {
+	return d.ask(ctx, false, namenodes)
 }
 
-// TriggerBlockReport sends a full block report to every namenode now and waits for the answers.
-func (d *DataNode) TriggerBlockReport(ctx context.Context) error {
-	return d.ask(ctx, true)
+// TriggerBlockReport sends a full block report now and waits for the answer: to every namenode, or to those at the addresses,
+// as TriggerHeartbeat does.
+func (d *DataNode) TriggerBlockReport(ctx context.Context, namenodes ...string) error {
+	return d.ask(ctx, true, namenodes)
 }
 
-func (d *DataNode) ask(ctx context.Context, full bool) error {
-	results := make([]chan error, len(d.actors))
-	var errs []error
+func (d *DataNode) ask(ctx context.Context, full bool, addrs []string) error {
+	errs := make([]error, len(d.actors))
+	var wg sync.WaitGroup
 	for i, a := range d.actors {
-		k := ask{full: full, done: make(chan error, 1)}
-		select {
-		case a.door(full) <- k:
-			results[i] = k.done
-		case <-d.ctx.Done():
-			return errEnded
-		case <-ctx.Done():
-			errs = append(errs, fmt.Errorf("datanode: %s: %w", a.addr, ctx.Err()))
+		if len(addrs) == 0 || slices.Contains(addrs, a.addr) {
+			wg.Go(func() { errs[i] = a.ask(ctx, full) })
 		}
 	}
-	for i, done := range results {
-		if done == nil {
-			continue
-		}
-		select {
-		case err := <-done:
-			errs = append(errs, err)
-		case <-d.ctx.Done():
-			return errEnded
-		case <-ctx.Done():
-			errs = append(errs, fmt.Errorf("datanode: %s: %w", d.actors[i].addr, ctx.Err()))
-		}
+	wg.Wait()
+	if d.ctx.Err() != nil {
+		return errEnded
 	}
 	return errors.Join(errs...)
+}
+
+// ask has beat send a heartbeat, or a full report, and waits for its result.
+func (a *actor) ask(ctx context.Context, full bool) error {
+	k := ask{full: full, done: make(chan error, 1)}
+	select {
+	case a.door(full) <- k:
+	case <-a.d.ctx.Done():
+		return errEnded
+	case <-ctx.Done():
+		return fmt.Errorf("datanode: %s: %w", a.addr, ctx.Err())
+	}
+	select {
+	case err := <-k.done:
+		return err
+	case <-a.d.ctx.Done():
+		return errEnded
+	case <-ctx.Done():
+		return fmt.Errorf("datanode: %s: %w", a.addr, ctx.Err())
+	}
 }
 
 var errEnded = errors.New("datanode: has ended")

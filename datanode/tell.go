@@ -8,17 +8,56 @@ import (
 	"github.com/minidfs/go-minidfs/internal/hdfspb"
 )
 
-// tellAll makes a call to every namenode, in the background. A standby refuses, which is no matter.
-func (d *DataNode) tellAll(what string, call func(*actor) error) {
+// message is a call to a namenode that nobody waits for.
+type message struct {
+	method string
+	call   func(context.Context, *actor) error
+}
+
+// tellAll leaves a message for every namenode. Each gets it from its own report goroutine, before the next report.
+func (d *DataNode) tellAll(m message) {
 	for _, a := range d.actors {
-		if a.registration() == nil {
-			continue
+		a.tell(m)
+		a.flush()
+	}
+}
+
+func (a *actor) tell(m message) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case a.stopped != nil:
+	case len(a.words) == maxWords:
+		a.log.Warn("datanode: too many messages wait for a namenode, leaving one out", "method", m.method)
+	default:
+		a.words = append(a.words, m)
+	}
+}
+
+// speak sends the messages. One that the namenode refuses is gone: a standby always does. The others wait for the next
+// heartbeat when the namenode cannot be reached.
+func (a *actor) speak(ctx context.Context) {
+	for a.registration() != nil {
+		a.mu.Lock()
+		if len(a.words) == 0 {
+			a.mu.Unlock()
+			return
 		}
-		d.goDo(func() {
-			if err := call(a); err != nil && !errors.Is(err, dfs.ClassStandby) && d.ctx.Err() == nil {
-				a.log.Info("datanode: a namenode did not take a message", "method", what, "err", err)
-			}
-		})
+		m := a.words[0]
+		a.mu.Unlock()
+		err := m.call(ctx, a)
+		var refused *dfs.RemoteError
+		if err != nil && ctx.Err() == nil && !errors.Is(err, dfs.ClassStandby) {
+			a.log.Info("datanode: a namenode did not take a message", "method", m.method, "err", err)
+		}
+		if err != nil && !errors.As(err, &refused) {
+			return
+		}
+		a.mu.Lock()
+		if len(a.words) > 0 { // not stopped meanwhile
+			a.words = a.words[1:]
+		}
+		a.mu.Unlock()
 	}
 }
 
@@ -49,9 +88,9 @@ func (d *DataNode) reportBadAt(b dfs.Block, at *hdfspb.DatanodeInfoProto, storag
 		B: extendedProto(d.poolID(), b), Offset: ptr(uint64(0)), Locs: []*hdfspb.DatanodeInfoProto{at}, Corrupt: ptr(false),
 		BlockToken: emptyToken(), StorageIDs: []string{storage}, StorageTypes: []hdfspb.StorageTypeProto{st},
 	}}}
-	d.tellAll("reportBadBlocks", func(a *actor) error {
-		return a.call(d.ctx, "reportBadBlocks", req, &hdfspb.DatanodeReportBadBlocksResponseProto{})
-	})
+	d.tellAll(message{"reportBadBlocks", func(ctx context.Context, a *actor) error {
+		return a.call(ctx, "reportBadBlocks", req, &hdfspb.DatanodeReportBadBlocksResponseProto{})
+	}})
 }
 
 func emptyToken() *hdfspb.TokenProto {
@@ -65,12 +104,12 @@ const (
 	codeFatalDisk = uint32(hdfspb.ErrorReportRequestProto_FATAL_DISK_ERROR)
 )
 
-func (d *DataNode) reportError(code uint32, message string) {
-	d.tellAll("errorReport", func(a *actor) error { return a.reportError(d.ctx, code, message) })
+func (d *DataNode) reportError(code uint32, text string) {
+	d.tellAll(message{"errorReport", func(ctx context.Context, a *actor) error { return a.reportError(ctx, code, text) }})
 }
 
-func (a *actor) reportError(ctx context.Context, code uint32, message string) error {
-	req := &hdfspb.ErrorReportRequestProto{Registartion: a.registration(), ErrorCode: &code, Msg: &message}
+func (a *actor) reportError(ctx context.Context, code uint32, text string) error {
+	req := &hdfspb.ErrorReportRequestProto{Registartion: a.registration(), ErrorCode: &code, Msg: &text}
 	return a.call(ctx, "errorReport", req, &hdfspb.ErrorReportResponseProto{})
 }
 

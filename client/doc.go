@@ -25,7 +25,9 @@
 //   - One per open Writer sends its packets (streamer.run); Close, Abort or the end of its context stop it.
 //   - One per connected pipeline reads acks (pipeline.readAcks); it ends with the connection, and the streamer waits for it.
 //   - One per Client renews leases while files are open (leases.renewAll); the last Close or Abort ends it.
-//   - A call that is silent for long starts one to ask other namenodes (hedge.run); the call waits for it.
+//   - A call that is silent for long has one (hedge.run), and one more for each other namenode where it is repeated; the call
+//     waits for them.
+//   - One per namenode asks for its state while calls look for the active one (probe.run); the last of them waits for it.
 //   - The connections to namenodes have their own (package rpc); Client.Close ends them.
 //
 // Readers start none. Idle connections to datanodes are closed by a timer.

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/minidfs/go-minidfs/internal/dfs"
 	"github.com/minidfs/go-minidfs/internal/transfer"
@@ -64,9 +65,34 @@ func (closedError) Is(target error) bool { return target == ErrClosed }
 // Unwrap gives the reason.
 func (e closedError) Unwrap() error { return e.error }
 
-// NodeError is what went wrong at one datanode.
+// NameNodesError is a call that no namenode answered in time.
+type NameNodesError struct {
+	Method   string
+	Took     time.Duration
+	Attempts int
+	Tried    []*NodeError // what each namenode that was asked said last
+}
+
+func (e *NameNodesError) Error() string {
+	s := make([]string, len(e.Tried))
+	for i, t := range e.Tried {
+		s[i] = t.Error()
+	}
+	return fmt.Sprintf("%s: no namenode answered in %v and %d attempts: %s", e.Method, e.Took.Round(time.Millisecond), e.Attempts, strings.Join(s, "; "))
+}
+
+// Unwrap gives what each namenode said.
+func (e *NameNodesError) Unwrap() []error {
+	errs := make([]error, len(e.Tried))
+	for i, t := range e.Tried {
+		errs[i] = t
+	}
+	return errs
+}
+
+// NodeError is what went wrong at one namenode or datanode.
 type NodeError struct {
-	Node string // ip:port
+	Node string // host:port
 	Err  error
 }
 

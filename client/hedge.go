@@ -2,92 +2,81 @@ package client
 
 import (
 	"context"
-	"time"
 
 	"google.golang.org/protobuf/proto"
-
-	"github.com/minidfs/go-minidfs/internal/hdfspb"
-	"github.com/minidfs/go-minidfs/internal/rpc"
+	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-const (
-	hedgeEvery   = time.Second // the longest wait between two rounds of asking
-	hedgeTimeout = time.Second // how long a namenode may take to tell its state
-)
-
-// hedge looks after a call that its namenode has left without an answer for a while: it asks the other namenodes
-// whether one is active and repeats the call there, under the same id.
+// hedge looks after a call that its namenode has left without an answer for a while: it repeats the call, under the same
+// id, at every other namenode that says it is active.
 type hedge struct {
-	n      *namenodes
-	silent int // the namenode that has the call
-	id     rpc.CallID
-	method string
-	req    proto.Message
-	resp   proto.Message // of its own: the first attempt may still write into the caller's
+	call  *call
+	first int                      // the namenode that has the call
+	kind  protoreflect.MessageType // of the answer; it cannot be asked of the call's, which may be written to
+	over  chan struct{}            // closed when that namenode has failed
 
-	done chan struct{} // closed when run is over; then the fields below hold
-	at   int
-	err  error
-	ok   bool // a namenode answered
+	done   chan struct{} // closed when run is over; then answer holds
+	answer *outcome      // nil: no namenode gave one
 }
 
-// run asks until one namenode has answered the call or ctx ends, and reports which of the two.
+// outcome is how the call ended at one namenode.
+type outcome struct {
+	at   int
+	resp proto.Message // of its own: others may write into theirs still
+	err  error
+}
+
+// run ends when a namenode has answered, which it reports, when ctx ends, or when the first namenode has failed and no other
+// one has the call.
 func (h *hedge) run(ctx context.Context) bool {
-	wait := h.n.opt.HedgeAfter
-	for ctx.Err() == nil {
-		if at, found := h.find(ctx); found {
-			h.n.log.Info("client: a silent namenode is no longer active", "silent", h.n.opt.Addrs[h.silent], "active", h.n.opt.Addrs[at], "method", h.method)
-			err := h.n.conns[at].CallAs(ctx, rpc.CallID{ID: h.id.ID, Retry: h.id.Retry + 1}, h.method, h.req, h.resp)
-			if h.n.judge(ctx, err) == answer {
-				h.at, h.err, h.ok = at, err, true
+	n := h.call.n
+	active := make(chan int, len(n.conns))
+	for i, p := range n.probes {
+		if i != h.first {
+			p.join(active)
+		}
+		defer p.leave(active)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	results := make(chan *outcome)
+	flying := make(map[int]bool)
+	defer func() {
+		cancel()
+		for range flying {
+			<-results
+		}
+	}()
+	over := h.over
+	for over != nil || len(flying) > 0 {
+		select {
+		case at := <-active:
+			if flying[at] {
+				continue
+			}
+			n.log.Info("client: a silent namenode is no longer active", "silent", n.opt.Addrs[h.first], "active", n.opt.Addrs[at], "method", h.call.method)
+			flying[at] = true
+			go func() { results <- h.repeat(ctx, at) }()
+		case o := <-results:
+			delete(flying, o.at)
+			if judge(ctx, o.err) == answer {
+				h.answer = o
 				return true
 			}
-			proto.Reset(h.resp)
-		}
-		wait = min(2*wait, hedgeEvery)
-		t := time.NewTimer(wait)
-		select {
-		case <-t.C:
+			h.call.failed(o.at, o.err)
+		case <-over:
+			over = nil
+			n.probes[h.first].join(active)
 		case <-ctx.Done():
-			t.Stop()
+			return false
 		}
 	}
 	return false
 }
 
-// find asks the other namenodes, all at once, and gives the first that says it is active.
-func (h *hedge) find(ctx context.Context) (int, bool) {
-	ctx, cancel := context.WithTimeout(ctx, hedgeTimeout)
-	defer cancel()
-	states := make(chan int, len(h.n.conns))
-	for i, c := range h.n.conns {
-		if i == h.silent {
-			continue
-		}
-		go func() {
-			var resp hdfspb.HAServiceStateResponseProto
-			err := c.CallAs(ctx, rpc.CallID{ID: h.n.nextID()}, "getHAServiceState", &hdfspb.HAServiceStateRequestProto{}, &resp)
-			if err != nil || resp.GetState() != hdfspb.HAServiceStateProto_ACTIVE {
-				i = -1
-			}
-			states <- i
-		}()
-	}
-	found := -1
-	for range len(h.n.conns) - 1 {
-		if i := <-states; i >= 0 && found < 0 {
-			found = i
-			cancel()
-		}
-	}
-	return found, found >= 0
-}
-
-// wins reports whether the hedge's answer is the one to take, once the first attempt has ended with err. It ends run and
-// waits for it. A call that it cuts off is no loss: it goes out again, under the same id.
-func (h *hedge) wins(ctx context.Context, cancel context.CancelFunc, err error) bool {
-	lost := h.n.judge(ctx, err) == answer
-	cancel()
-	<-h.done
-	return h.ok && !lost
+// repeat makes the call at another namenode.
+func (h *hedge) repeat(ctx context.Context, at int) *outcome {
+	c := h.call
+	o := &outcome{at: at, resp: h.kind.New().Interface()}
+	o.err = c.n.conns[at].CallAs(ctx, c.nextID(), c.method, c.req, o.resp)
+	return o
 }

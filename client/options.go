@@ -29,12 +29,13 @@ type Options struct {
 	// CallTimeout bounds one attempt of a call at one namenode; then the next one is asked. Default: 2 minutes.
 	CallTimeout time.Duration
 
-	// RetryTimeout bounds all attempts of a call while no namenode answers it; two are made in any case. Default: 10 s
-	// with one namenode, 2 minutes with several, which must outlast a failover.
+	// RetryTimeout bounds a call that no namenode answers: no attempt begins later than that after the first. With one
+	// namenode, or without hedging, a second one is made in any case. Default: 10 s with one namenode, 2 minutes with several,
+	// which must outlast a failover.
 	RetryTimeout time.Duration
 
 	// HedgeAfter is how long a call may be silent before the other namenodes are asked whether one of them is active by
-	// now; that one gets the call too, under the same id. Default: 150 ms. Negative: never.
+	// now; that one gets the call too, under the same id. Default: 10 ms. Negative: never.
 	HedgeAfter time.Duration
 
 	// ConnectTimeout bounds the opening of a connection. Default: 20 s.
@@ -112,7 +113,7 @@ func (o Options) checked() (Options, error) {
 	}
 	set(&o.CallTimeout, 2*time.Minute)
 	set(&o.RetryTimeout, retry)
-	set(&o.HedgeAfter, 150*time.Millisecond)
+	set(&o.HedgeAfter, 10*time.Millisecond)
 	set(&o.ConnectTimeout, 20*time.Second)
 	set(&o.DatanodeTimeout, time.Minute)
 	set(&o.ReadRetryWait, 3*time.Second)

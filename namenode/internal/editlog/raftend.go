@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/hashicorp/raft"
 )
@@ -159,12 +160,20 @@ func (r *Raft) checkpoint() error {
 	return r.groupError(err)
 }
 
-// checkpointOverdue makes the checkpoints that whoever applies asks for.
+// checkpointOverdue makes the checkpoints that whoever applies asks for, and the syncs of SyncAsync.
 func (r *Raft) checkpointOverdue() {
+	var tick <-chan time.Time
+	if r.opts.Sync == SyncAsync {
+		ticker := time.NewTicker(time.Second)
+		defer ticker.Stop()
+		tick = ticker.C
+	}
 	for {
 		select {
 		case <-r.stop:
 			return
+		case <-tick:
+			_ = r.disk.flush() // ends the member if it fails
 		case <-r.overdue:
 			if err := r.checkpoint(); err != nil && !r.halted.Load() {
 				r.opts.Logger.Error("editlog: no checkpoint, the log grows on", "member", r.opts.ID, "err", err)

@@ -2,6 +2,7 @@ package editlog
 
 import (
 	"context"
+	"runtime"
 	"sync"
 	"time"
 
@@ -68,6 +69,7 @@ func (r *Raft) fenceAll() {
 			return
 		case <-r.fences.wake:
 		}
+		runtime.Gosched() // to those who are about to join
 		r.fences.mu.Lock()
 		mine := r.fences.next
 		r.fences.next = nil

@@ -35,10 +35,22 @@ type testNode struct {
 
 // newGroup starts n members, of which the first leads. change may be nil.
 func newGroup(t testing.TB, n int, change func(*RaftOptions)) *testGroup {
+	return newGroupOn(t, n, func(string) *Stores { return NewMemoryStores() }, change)
+}
+
+func newGroupOn(t testing.TB, n int, stores func(id string) *Stores, change func(*RaftOptions)) *testGroup {
 	g := &testGroup{t: t, net: memnet.New(memnet.Options{OwnIPs: true}), options: change}
-	t.Cleanup(func() { _ = g.net.Close() })
+	t.Cleanup(func() {
+		for _, n := range g.all {
+			if n.r != nil {
+				n.r.Kill()
+			}
+		}
+		_ = g.net.Close()
+	})
 	for i := range n {
-		g.add(fmt.Sprint("nn", i+1), NewMemoryStores())
+		id := fmt.Sprint("nn", i+1)
+		g.add(id, stores(id))
 	}
 	var members []Member
 	for _, n := range g.all {
@@ -78,7 +90,7 @@ func (n *testNode) open() error {
 	if n.g.options != nil {
 		n.g.options(&o)
 	}
-	n.m = newMachine()
+	n.m, n.r = newMachine(), nil
 	n.r, err = OpenRaft(n.g.t.Context(), n.m, o)
 	return err
 }

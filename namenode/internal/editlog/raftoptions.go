@@ -27,7 +27,7 @@ type RaftOptions struct {
 	// Identity is stored when the stores are empty; later it must be the same, or nothing at all.
 	Identity Identity
 
-	Sync            SyncMode // SyncPerOp is SyncGroup
+	Sync            SyncMode // SyncPerOp is SyncGroup; SyncAsync syncs every second
 	CheckpointOps   int64    // 1,000,000 ops since the last image start a checkpoint; negative: never
 	CheckpointBytes int64    // 256 MiB of log likewise; negative: never
 
@@ -43,9 +43,9 @@ const (
 	maxIDLen = 255
 	// trailingLogs is how many entries stay behind an image, for members that are a little late.
 	trailingLogs     = 128
-	maxAppendEntries = 1024 // raft's maximum
-	maxGroupBatch    = 1024 // ops in an entry
-	transportTimeout = 10 * time.Second
+	maxAppendEntries = 1024            // raft's maximum
+	maxGroupBatch    = 1024            // ops in an entry
+	transportTimeout = 3 * time.Second // of one message; raft stretches it for images
 )
 
 func (o RaftOptions) withDefaults() (RaftOptions, error) {

@@ -34,12 +34,18 @@ type machine struct {
 	txid     uint64
 	digest   uint64
 
-	writing func() // called by WriteTo of a snapshot
+	writing  func()       // called by WriteTo of a snapshot
+	decoding func() error // called by Decode
 }
 
 func newMachine() *machine { return &machine{counters: make(map[string]uint64)} }
 
 func (m *machine) Decode(b []byte) (Op, error) {
+	if m.decoding != nil {
+		if err := m.decoding(); err != nil {
+			return nil, err
+		}
+	}
 	n, w := binary.Uvarint(b)
 	if w <= 0 {
 		return nil, errors.New("no number")

@@ -87,6 +87,10 @@ func OpenRaft(ctx context.Context, sm StateMachine, o RaftOptions) (*Raft, error
 			_ = r.disk.letGo()
 		}
 		_ = o.Listener.Close()
+		var damage *DamagedError // raft drops the chain
+		if errors.As(r.failed, &damage) {
+			err = damage
+		}
 		return nil, err
 	}
 	r.raft.RegisterObserver(raft.NewObserver(nil, false, func(o *raft.Observation) bool {

@@ -68,6 +68,8 @@ func (r *Raft) sendNext() bool {
 }
 
 func (r *Raft) send(b *batch) {
+	data, count := b.buf, uint32(len(b.ops))
+	b.buf = nil // the log has it from now on; and b is anyone's to answer once it is pending
 	r.mu.Lock()
 	if !r.role.Leads || r.halted.Load() {
 		err := r.refusalLocked()
@@ -81,9 +83,7 @@ func (r *Raft) send(b *batch) {
 	r.pending[p.number] = p
 	r.mu.Unlock()
 
-	data := b.buf
-	b.buf = nil // the log has it now
-	sealEntry(data, r.net.identity, entry{term: p.term, number: p.number, count: uint32(len(b.ops))})
+	sealEntry(data, r.net.identity, entry{term: p.term, number: p.number, count: count})
 	p.future = r.raft.Apply(data, 0)
 	r.sent <- p
 }

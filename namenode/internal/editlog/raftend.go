@@ -62,16 +62,18 @@ func (r *Raft) fail(cause error) {
 
 // halt cuts the member off, freezes its stores and answers whoever waits. Nothing is applied from here on.
 func (r *Raft) halt(err error) {
+	r.mu.Lock()
+	if r.over == nil {
+		r.over, r.ended = err, err
+	}
+	err = r.over
+	r.mu.Unlock()
 	r.halted.Store(true)
 	if r.net != nil { // else it was never heard of
 		r.net.cut()
 	}
 	r.disk.freeze()
 	r.mu.Lock()
-	if r.over == nil {
-		r.over, r.ended = err, err
-	}
-	err = r.over
 	r.becomeLocked(Role{Term: r.role.Term})
 	r.refuseAllLocked()
 	close(r.changed) // whether there was a role to lose or not

@@ -13,10 +13,15 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// safeModeError refuses a call in safe mode; what says which, as HDFS does.
+// safeModeError refuses a call in safe mode; what says which, as HDFS does. The start-up of one of several namenodes passes
+// by itself: the client is to ask it again.
 func (n *NameNode) safeModeError(what string) error {
 	s := n.blocks.SafeMode(time.Now())
-	return dfs.Errorf(dfs.ClassSafeMode, "%s. Name node is in safe mode.\n%s NamenodeHostName:%s", what, s.Tip, hostName)
+	err := dfs.Errorf(dfs.ClassSafeMode, "%s. Name node is in safe mode.\n%s NamenodeHostName:%s", what, s.Tip, hostName)
+	if n.group != nil && s.Startup && n.part.Load().active {
+		return dfs.Errorf(dfs.ClassRetriable, "%s: %s", err.Class, err.Message)
+	}
+	return err
 }
 
 // hostName is what messages call this namenode's machine: it listens on loopback only.

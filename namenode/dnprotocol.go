@@ -53,8 +53,17 @@ func (n *NameNode) versionRequest(context.Context, *rpc.Call, *hdfspb.VersionReq
 		StorageInfo:     n.storageInfo(layoutVersion),
 		SoftwareVersion: proto.String(softwareVersion),
 		Capabilities:    proto.Uint64(blocksBuffers),
-		State:           hdfspb.NNHAStatusHeartbeatProto_ACTIVE.Enum(),
+		State:           n.heartbeatState().Enum(),
 	}}, nil
+}
+
+// heartbeatState is what datanodes are told of this namenode: it is active for them from the moment that its block manager
+// sends commands.
+func (n *NameNode) heartbeatState() hdfspb.NNHAStatusHeartbeatProto_State {
+	if _, active := n.blocks.ActiveSince(); active {
+		return hdfspb.NNHAStatusHeartbeatProto_ACTIVE
+	}
+	return hdfspb.NNHAStatusHeartbeatProto_STANDBY
 }
 
 // registration is who sent a datanode's call. The address is the peer's, as HDFS has it, not what the datanode thinks.
@@ -129,7 +138,7 @@ func (n *NameNode) sendHeartbeat(_ context.Context, c *rpc.Call, req *hdfspb.Hea
 	}
 	answer := &hdfspb.HeartbeatResponseProto{
 		HaStatus: &hdfspb.NNHAStatusHeartbeatProto{
-			State: hdfspb.NNHAStatusHeartbeatProto_ACTIVE.Enum(), Txid: proto.Uint64(n.ns.TxID()),
+			State: n.heartbeatState().Enum(), Txid: proto.Uint64(n.ns.TxID()),
 		},
 		FullBlockReportLeaseId: proto.Uint64(lease),
 	}

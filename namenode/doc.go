@@ -13,6 +13,11 @@
 // One file holds one family of calls; the table of ClientProtocol's methods is in clientprotocol.go, those that are
 // refused, and with what, in refused.go. Quotas and ACLs are refused in off.go, after the checks that come first.
 //
-// Goroutines: the RPC server's (ended by its Close), the journal's, and one monitor that ticks leases, liveness and
-// checkpoints (monitor.go); Close and Kill end them all before they return.
+// Where several namenodes share a journal (editlog.Group), one of them at a time is active. role.go makes a namenode what
+// its group says; gate.go lets calls in on the active one alone and holds back what was only read until the others have
+// confirmed it; category.go has Hadoop's category of each call. Datanodes report to all, so that a standby knows the
+// replicas when it takes over.
+//
+// Goroutines: the RPC server's (ended by its Close), the journal's, one monitor that ticks leases and liveness
+// (monitor.go), and, in a group, one that follows the leadership (role.go); Close and Kill end them all before they return.
 package namenode

@@ -41,20 +41,33 @@ func (n *NameNode) change(ctx context.Context, c *rpc.Call, what, of string, arg
 func (n *NameNode) carryOut(ctx context.Context, c *rpc.Call, what, of string, op *namespace.Op) (*namespace.Result, error) {
 	if n.blocks.InSafeMode() {
 		if result, ok := n.ns.Answered(op); ok {
+			n.answered(ctx, op)
 			return &result, result.Err
 		}
 		return nil, n.safeModeError(what + of)
 	}
 	if result, ok := n.ns.Check(op); ok {
+		n.answered(ctx, op)
 		answer := result // a variable of its own: only this one need be on the heap
 		return &answer, answer.Err
 	}
 	return n.edit(ctx, c, op)
 }
 
+// answered notes for the gate when a call has its answer from the retry cache.
+func (n *NameNode) answered(ctx context.Context, op *namespace.Op) {
+	if s := n.servedOf(ctx); s != nil && !s.settled {
+		_, s.settled = n.ns.Answered(op)
+	}
+}
+
 // edit journals the op of a call, nil for one of the namenode's own, and gives its result. A journal that has failed ends
 // the service of this namenode.
 func (n *NameNode) edit(ctx context.Context, c *rpc.Call, op *namespace.Op) (*namespace.Result, error) {
+	s := n.servedOf(ctx)
+	if s != nil && s.as != n.part.Load() {
+		return nil, editlog.ErrNotLeader // what led to the edit may no longer hold
+	}
 	answer, done, err := n.journal.TryAppend(op)
 	if !done {
 		c.Yield()
@@ -69,22 +82,29 @@ func (n *NameNode) edit(ctx context.Context, c *rpc.Call, op *namespace.Op) (*na
 		}
 		return nil, err
 	}
+	if s != nil {
+		s.settled = true
+	}
 	result := answer.(*namespace.Result)
 	return result, result.Err
 }
 
-// intercept stands before every call: the cluster's hook, and the end of service once the journal has failed. Nobody
-// knows what has become of the edits that waited then, so they are not answered either.
+// intercept stands before every call: the cluster's hook, the gate of a namenode that has others beside it, and the end of
+// service once the journal has failed. Nobody knows what has become of the edits that waited then, so they are not
+// answered either.
 func (n *NameNode) intercept(ctx context.Context, c *rpc.Call, next rpc.Next) (answer proto.Message, err error) {
+	if n.group != nil {
+		next = n.gate(c, next)
+	}
 	switch {
-	case n.failed.Load():
+	case n.failed.Load() && !n.tellsHealth(c):
 		return nil, rpc.ErrDrop
 	case n.o.Hook != nil:
 		answer, err = n.o.Hook(ctx, c, next)
 	default:
 		answer, err = next(ctx)
 	}
-	if errors.Is(err, editlog.ErrFailed) {
+	if lostJournal(err) {
 		return nil, rpc.ErrDrop
 	}
 	return answer, err

@@ -2,13 +2,15 @@ package namenode
 
 import (
 	"context"
-	"fmt"
+	"errors"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/minidfs/go-minidfs/internal/dfs"
 	"github.com/minidfs/go-minidfs/internal/hdfspb"
 	"github.com/minidfs/go-minidfs/internal/rpc"
+	"github.com/minidfs/go-minidfs/namenode/internal/editlog"
 	"github.com/minidfs/go-minidfs/namenode/internal/namespace"
 	"google.golang.org/protobuf/proto"
 )
@@ -137,21 +139,24 @@ func (n *NameNode) release(ctx context.Context, f *namespace.FileInfo) (closed b
 	return false, nil
 }
 
-// neverWritten reports whether no datanode has ever been told of the block: it has no replica, and after a restart
-// every datanode has had its time to report one.
+// neverWritten reports whether no datanode has ever been told of the block: it has no replica, and since this namenode
+// became active every datanode has had its time to report one.
 func (n *NameNode) neverWritten(b *namespace.FileBlock) bool {
-	return !n.blocks.Reported(b.ID) && len(n.blocks.Locate(b.ID, "").Targets) == 0 && time.Since(n.started) > n.o.StaleAfter
+	return !n.blocks.Reported(b.ID) && len(n.blocks.Locate(b.ID, "").Targets) == 0 && time.Since(n.part.Load().since) > n.o.StaleAfter
 }
 
 // ownHolder is the name under which the namenode itself holds the leases that it recovers.
-func (n *NameNode) ownHolder() string { return fmt.Sprintf("HDFS_NameNode-%s", n.o.ID) }
+func (n *NameNode) ownHolder() string { return namenodeHolder + n.o.ID }
+
+// namenodeHolder begins the holders that are namenodes: who becomes active goes on with the recoveries of the one before.
+const namenodeHolder = "HDFS_NameNode-"
 
 // checkLeases recovers the files of holders that have been silent for the hard limit, and goes on with recoveries that
 // are under way.
 func (n *NameNode) checkLeases(ctx context.Context, now time.Time) {
 	var due []dfs.INodeID
 	for lease := range n.ns.Leases() {
-		if lease.Holder == n.ownHolder() || n.leases.expired(lease.Holder, n.o.HardLimit, now) {
+		if strings.HasPrefix(lease.Holder, namenodeHolder) || n.leases.expired(lease.Holder, n.o.HardLimit, now) {
 			due = append(due, lease.Files...)
 		}
 	}
@@ -160,7 +165,11 @@ func (n *NameNode) checkLeases(ctx context.Context, now time.Time) {
 		if !ok || f.Holder == "" {
 			continue
 		}
-		if _, err := n.releaseLease(ctx, f); err != nil {
+		_, err := n.releaseLease(ctx, f)
+		if errors.Is(err, editlog.ErrNotLeader) {
+			return // another namenode sees to it
+		}
+		if err != nil {
 			n.log.Warn("namenode: cannot recover the lease of a file yet", "path", f.Path, "holder", f.Holder, "err", err)
 		}
 	}

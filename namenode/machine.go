@@ -11,7 +11,10 @@ import (
 )
 
 // machine is the namespace as the journal sees it.
-type machine struct{ ns *namespace.Namespace }
+type machine struct {
+	ns    *namespace.Namespace
+	moved func() // called when edits were applied, or another state restored
+}
 
 func (m machine) Decode(b []byte) (editlog.Op, error) {
 	op, err := namespace.DecodeOp(b)
@@ -27,6 +30,7 @@ func (m machine) Apply(batch []editlog.Op) []any {
 		ops[i] = op.(*namespace.Op)
 	}
 	results := m.ns.Apply(ops)
+	m.moved()
 	answers := make([]any, len(results))
 	for i := range results {
 		answers[i] = &results[i]
@@ -36,7 +40,10 @@ func (m machine) Apply(batch []editlog.Op) []any {
 
 func (m machine) Snapshot() (editlog.Snapshot, error) { return image{m.ns.Snapshot()}, nil }
 
-func (m machine) Restore(r io.Reader) error { return m.ns.Restore(r) }
+func (m machine) Restore(r io.Reader) error {
+	defer m.moved()
+	return m.ns.Restore(r)
+}
 
 func (m machine) TxID() uint64 { return m.ns.TxID() }
 

@@ -9,7 +9,7 @@ import (
 // runMonitor ticks until ctx ends. The first tick after a time in which the process stood still is left out: what clients
 // and datanodes have sent meanwhile is heard first.
 func (n *NameNode) runMonitor(ctx context.Context) {
-	defer n.monitor.Done()
+	defer n.background.Done()
 	ticker := time.NewTicker(n.o.MonitorInterval)
 	defer ticker.Stop()
 	last := time.Now()
@@ -35,10 +35,11 @@ func (n *NameNode) runMonitor(ctx context.Context) {
 	}
 }
 
-// tick does what is due: liveness, safe mode, block recoveries, leases.
+// tick does what is due: liveness, safe mode, block recoveries, and, on the active namenode, leases.
 func (n *NameNode) tick(ctx context.Context, now time.Time) {
 	n.blocks.Tick(now)
-	if !n.blocks.InSafeMode() && !n.failed.Load() {
+	if p := n.part.Load(); p.active && !n.blocks.InSafeMode() && !n.failed.Load() {
+		ctx, _ := n.as(ctx, p)
 		n.checkLeases(ctx, now)
 	}
 }

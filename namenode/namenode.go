@@ -26,16 +26,21 @@ type NameNode struct {
 	ns        *namespace.Namespace
 	blocks    *blocks.Manager
 	journal   editlog.Journal
+	group     editlog.Group // the journal, where it is shared; else nil
 	server    *rpc.Server
 	leases    *leases
-	started   time.Time
 	params    getDefaults
 	token     *hdfspb.TokenProto // of every block
 	datanodes *datanodeInfos
 
+	categories map[methodName]category
+
 	cancel         context.CancelFunc
-	monitor        sync.WaitGroup
+	background     sync.WaitGroup     // the monitor, and follow
 	trigger        chan chan struct{} // asks the monitor for a tick, answered when done
+	part           atomic.Pointer[part]
+	loading        atomic.Bool   // a standby that has not caught up yet
+	moved          chan struct{} // the state has moved while loading
 	stopOnce       sync.Once
 	stopErr        error
 	failed         atomic.Bool // the journal has failed: nothing is served any more
@@ -50,7 +55,7 @@ func New(ctx context.Context, o Options) (*NameNode, error) {
 	if err != nil {
 		return nil, err
 	}
-	n, err := open(ctx, o)
+	n, err := open(ctx, o, openLocal)
 	if err != nil {
 		o.Listener.Close()
 		return nil, fmt.Errorf("namenode %s: %w", o.ID, err)
@@ -58,7 +63,25 @@ func New(ctx context.Context, o Options) (*NameNode, error) {
 	return n, nil
 }
 
-func open(ctx context.Context, o Options) (*NameNode, error) {
+// journalOpener opens a journal over sm. A new one gets the identity, an old one has its own.
+type journalOpener func(ctx context.Context, sm editlog.StateMachine, o *Options, identity editlog.Identity) (editlog.Journal, editlog.Identity, error)
+
+func openLocal(ctx context.Context, sm editlog.StateMachine, o *Options, identity editlog.Identity) (editlog.Journal, editlog.Identity, error) {
+	j, err := editlog.OpenLocal(ctx, sm, editlog.LocalOptions{
+		FS: o.FS, Dir: o.Dir,
+		Identity:      identity,
+		Steady:        o.Steady,
+		Sync:          o.Sync,
+		CheckpointOps: int64(o.CheckpointOps),
+		Logger:        o.Logger,
+	})
+	if err != nil {
+		return nil, editlog.Identity{}, err
+	}
+	return j, j.Identity(), nil
+}
+
+func open(ctx context.Context, o Options, openJournal journalOpener) (*NameNode, error) {
 	random := rand.New(rand.NewPCG(uint64(o.Seed), 0))
 	n := &NameNode{
 		o:         o,
@@ -66,29 +89,29 @@ func open(ctx context.Context, o Options) (*NameNode, error) {
 		addr:      o.Listener.Addr(),
 		blocks:    newBlocks(&o, random),
 		leases:    newLeases(),
-		started:   time.Now(),
 		token:     noToken(),
 		datanodes: newDatanodeInfos(),
 		trigger:   make(chan chan struct{}),
+		moved:     make(chan struct{}, 1),
+
+		categories: categories(),
 	}
 	n.params = n.serverDefaults()
 	n.ns = namespace.New(namespace.Options{Observer: observer{n.blocks}})
-	journal, err := editlog.OpenLocal(ctx, machine{n.ns}, editlog.LocalOptions{
-		FS: o.FS, Dir: o.Dir,
-		Identity:      newIdentity(random, n.started),
-		Steady:        o.Steady,
-		Sync:          o.Sync,
-		CheckpointOps: int64(o.CheckpointOps),
-		Logger:        o.Logger,
-	})
+	n.loading.Store(true)
+	n.assume(&part{})
+	journal, identity, err := openJournal(ctx, machine{n.ns, n.stateMoved}, &o, newIdentity(random, time.Now()))
 	if err != nil {
 		return nil, err
 	}
-	n.journal = journal
-	n.identity = journal.Identity()
-	if err := n.activate(ctx); err != nil {
-		journal.Kill()
-		return nil, err
+	n.journal, n.identity = journal, identity
+	n.group, _ = journal.(editlog.Group)
+	if n.group == nil {
+		if err := n.beginTerm(ctx, 0); err != nil {
+			journal.Kill()
+			return nil, err
+		}
+		n.activate(0, o.ID)
 	}
 
 	n.server, err = rpc.NewServer(rpc.ServerOptions{Logger: o.Logger, Hook: n.intercept}, n.protocols()...)
@@ -96,33 +119,16 @@ func open(ctx context.Context, o Options) (*NameNode, error) {
 		journal.Kill()
 		return nil, err
 	}
-	monitorContext, cancel := context.WithCancel(context.Background())
+	background, cancel := context.WithCancel(context.Background())
 	n.cancel = cancel
-	n.monitor.Add(1)
-	go n.runMonitor(monitorContext)
+	n.background.Add(1)
+	go n.runMonitor(background)
+	if n.group != nil {
+		n.background.Add(1)
+		go n.follow(background)
+	}
 	n.server.Serve(o.Listener)
 	return n, nil
-}
-
-// activate makes this namenode the one that serves: it journals a new segment and, where the configuration differs
-// from the state, new parameters. All leases count as renewed now.
-func (n *NameNode) activate(ctx context.Context) error {
-	if _, err := n.edit(ctx, nil, internalOp(&namespace.StartSegment{})); err != nil {
-		return err
-	}
-	if want := n.wantedParams(); n.ns.Params() != want {
-		if _, err := n.edit(ctx, nil, internalOp(&namespace.SetParams{Params: want})); err != nil {
-			return err
-		}
-	}
-	now := time.Now()
-	for lease := range n.ns.Leases() {
-		n.leases.renew(lease.Holder, now)
-	}
-	n.blocks.SetLastBlockID(n.ns.LastBlockID())
-	n.blocks.SetActive(true, n.ns.TxID())
-	n.blocks.Loaded(now)
-	return nil
 }
 
 // Addr is where the namenode listens.
@@ -146,7 +152,7 @@ func (n *NameNode) stop(journal func() error) error {
 	n.stopOnce.Do(func() {
 		n.cancel()
 		err := n.server.Close()
-		n.monitor.Wait()
+		n.background.Wait()
 		if jerr := journal(); jerr != nil {
 			err = jerr
 		}

@@ -61,6 +61,9 @@ type Options struct {
 	MonitorInterval  time.Duration // how often leases and liveness are looked at; 0: 2 s
 	RecoveryInterval time.Duration // a block recovery is handed out again after this; 0: 90 s
 
+	LeaderWait time.Duration // how long a call waits for a namenode to become active, where none is known to be; 0: 1 s
+	StaleReads bool          // answer reads without asking the other namenodes: a namenode that lost its part may answer old
+
 	Logger *slog.Logger
 	Hook   rpc.Hook        // sees every call before its handler
 	Failed func(err error) // called once, when the journal has failed: no call is answered any more
@@ -122,6 +125,7 @@ func (o Options) withDefaults() (Options, error) {
 	orDefault(&o.CompleteWait, time.Second)
 	orDefault(&o.MonitorInterval, 2*time.Second)
 	orDefault(&o.RecoveryInterval, 90*time.Second)
+	orDefault(&o.LeaderWait, time.Second)
 
 	orDefault(&o.Defaults.BlockSize, 128<<20)
 	orDefault(&o.Defaults.Replication, 3)

@@ -11,6 +11,12 @@ import (
 // from the files), snapshots, counters, parameters and retry cache. How the state came about and how it lies in memory
 // do not matter.
 func (n *Namespace) Digest() uint64 {
+	_, digest := n.DigestAt()
+	return digest
+}
+
+// DigestAt is Digest with the transaction id of the state that it is of.
+func (n *Namespace) DigestAt() (txid, digest uint64) {
 	i := n.freeze()
 	d := digester{names: i.names, known: map[*inode]uint64{}}
 	d.owner = func(b []byte, number uint32) []byte { return appendString(b, d.names[number]) }
@@ -31,7 +37,7 @@ func (n *Namespace) Digest() uint64 {
 			b = appendResult(appendInt(appendInt(b, e.key.call), e.time), &e.res)
 		}
 	}
-	return hash(b)
+	return i.counters.tx, hash(b)
 }
 
 func hash(b []byte) uint64 {

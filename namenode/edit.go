@@ -74,12 +74,7 @@ func (n *NameNode) edit(ctx context.Context, c *rpc.Call, op *namespace.Op) (*na
 		answer, err = n.journal.Append(ctx, op)
 	}
 	if err != nil {
-		if errors.Is(err, editlog.ErrFailed) && !n.failed.Swap(true) {
-			n.log.Error("namenode: the journal has failed; this namenode answers no more calls until it is restarted", "err", err)
-			if n.o.Failed != nil {
-				n.o.Failed(err)
-			}
-		}
+		n.checkFailed(err)
 		return nil, err
 	}
 	if s != nil {
@@ -87,6 +82,16 @@ func (n *NameNode) edit(ctx context.Context, c *rpc.Call, op *namespace.Op) (*na
 	}
 	result := answer.(*namespace.Result)
 	return result, result.Err
+}
+
+// checkFailed ends the service of this namenode when err is that its journal has failed.
+func (n *NameNode) checkFailed(err error) {
+	if errors.Is(err, editlog.ErrFailed) && !n.failed.Swap(true) {
+		n.log.Error("namenode: the journal has failed; this namenode answers no more calls until it is restarted", "err", err)
+		if n.o.Failed != nil {
+			n.o.Failed(err)
+		}
+	}
 }
 
 // intercept stands before every call: the cluster's hook, the gate of a namenode that has others beside it, and the end of

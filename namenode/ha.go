@@ -48,7 +48,7 @@ func (n *NameNode) monitorHealth(ctx context.Context, c *rpc.Call, _ *hdfspb.Mon
 	}
 	if n.group != nil {
 		c.Yield()
-		if n.failed.Load() || errors.Is(n.group.Fence(ctx), editlog.ErrFailed) {
+		if n.checkFailed(n.group.Fence(ctx)); n.failed.Load() {
 			return nil, dfs.Errorf(dfs.ClassHealthCheckFailed, "The journal of NameNode %s has failed: restart it", n.o.ID)
 		}
 	}

@@ -48,14 +48,19 @@ type NameNode struct {
 	held           atomic.Bool // the monitor does not tick by itself
 }
 
-// New opens the journal in o.Dir, replays it, and serves. It returns once calls are answered; the namenode may be in
-// safe mode until datanodes have reported. The listener is closed when New fails.
+// New opens the journal in o.Dir, replays it, and serves; with o.Raft it joins the group and is a standby until it leads.
+// It returns once calls are answered; the namenode may be in safe mode until datanodes have reported. The listeners are
+// closed when New fails.
 func New(ctx context.Context, o Options) (*NameNode, error) {
 	o, err := o.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	n, err := open(ctx, o, openLocal)
+	opener := openLocal
+	if o.Raft != nil {
+		opener = openRaft
+	}
+	n, err := open(ctx, o, opener)
 	if err != nil {
 		o.Listener.Close()
 		return nil, fmt.Errorf("namenode %s: %w", o.ID, err)

@@ -24,12 +24,17 @@ const (
 	SyncNone  = editlog.SyncNone  // never: the operating system decides
 )
 
-// Options says how a NameNode runs. FS, Dir and Listener are required; zero fields mean HDFS's defaults.
+// Options says how a NameNode runs. Listener and Superuser are required, and either FS and Dir or Raft; zero fields mean
+// HDFS's defaults.
 type Options struct {
 	ID       string       // a name for logs and errors: "nn1"
 	FS       afero.Fs     // the disk of the journal and the images
 	Dir      string       // the folder there; made when missing
 	Listener net.Listener // listening already; Close closes it
+
+	// Raft is this namenode's place in a group that keeps the journal together; FS, Dir and Steady are not used then. Its
+	// Sync, CheckpointOps and Logger are those below where it has none.
+	Raft *RaftOptions
 
 	// Steady, where set, tells whether the disk answers as fast as it can just now: nothing makes it slow on purpose.
 	Steady func() bool
@@ -97,9 +102,9 @@ type Limits struct {
 // withDefaults checks o and fills in what was left out.
 func (o Options) withDefaults() (Options, error) {
 	switch {
-	case o.FS == nil:
+	case o.Raft == nil && o.FS == nil:
 		return o, errors.New("namenode: Options.FS is missing: give the disk of the journal")
-	case o.Dir == "":
+	case o.Raft == nil && o.Dir == "":
 		return o, errors.New("namenode: Options.Dir is missing: give the folder of the journal")
 	case o.Listener == nil:
 		return o, errors.New("namenode: Options.Listener is missing: give a listener, for example on 127.0.0.1:0")

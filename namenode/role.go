@@ -98,6 +98,7 @@ func (n *NameNode) play(ctx context.Context, r editlog.Role) error {
 	}
 	if !r.Leads {
 		n.catchUp(r)
+		n.checkFailed(n.group.Fence(ctx)) // a standby has no edits of its own that would tell
 		return nil
 	}
 	if err := n.beginTerm(ctx, r.Term); err != nil {

@@ -177,14 +177,24 @@ func (c *call) leave() {
 	}
 }
 
+// suspect cuts the line to a namenode that has let all the time for an answer pass.
+func (c *call) suspect(ctx context.Context, at int, began time.Time, err error) {
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		c.n.lines[at].cut(began)
+	}
+}
+
 // attempt makes the call once at one namenode, and at others that turn out to be active while that one is silent. It says
 // who has answered; the error is that of the first where nobody has.
 func (c *call) attempt(ctx context.Context, at int) (int, error) {
-	n := c.n
+	n, began := c.n, time.Now()
+	outer := ctx
 	ctx, cancel := context.WithTimeout(ctx, n.opt.CallTimeout)
 	defer cancel()
 	if !c.hedged() {
-		return at, n.conns[at].CallAs(ctx, c.nextID(), c.method, c.req, c.resp)
+		err := n.conns[at].CallAs(ctx, c.nextID(), c.method, c.req, c.resp)
+		c.suspect(outer, at, began, err)
+		return at, err
 	}
 	first, giveUp := context.WithCancel(ctx)
 	defer giveUp()
@@ -207,8 +217,10 @@ func (c *call) attempt(ctx context.Context, at int) (int, error) {
 	close(h.over)
 	<-h.done
 	if h.answer == nil {
+		c.suspect(outer, at, began, err)
 		return at, err
 	}
+	n.lines[at].cut(began) // others need not wait for it either
 	proto.Reset(c.resp)
 	proto.Merge(c.resp, h.answer.resp)
 	return h.answer.at, h.answer.err

@@ -31,10 +31,8 @@ type outcome struct {
 func (h *hedge) run(ctx context.Context) bool {
 	n := h.call.n
 	active := make(chan int, len(n.conns))
-	for i, p := range n.probes {
-		if i != h.first {
-			p.join(active)
-		}
+	for _, p := range n.probes {
+		p.join(active)
 		defer p.leave(active)
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -50,7 +48,7 @@ func (h *hedge) run(ctx context.Context) bool {
 	for over != nil || len(flying) > 0 {
 		select {
 		case at := <-active:
-			if flying[at] {
+			if flying[at] || at == h.first && over != nil {
 				continue
 			}
 			n.log.Info("client: a silent namenode is no longer active", "silent", n.opt.Addrs[h.first], "active", n.opt.Addrs[at], "method", h.call.method)
@@ -65,7 +63,6 @@ func (h *hedge) run(ctx context.Context) bool {
 			h.call.failed(o.at, o.err)
 		case <-over:
 			over = nil
-			n.probes[h.first].join(active)
 		case <-ctx.Done():
 			return false
 		}

@@ -138,7 +138,9 @@ func TestHedgeFindsTheNewActive(t *testing.T) {
 		// and a namenode that is only slow keeps its call
 		var slow sync.Once
 		f.setHook(1, func(ctx context.Context, call *rpc.Call, next rpc.Next) (proto.Message, error) {
-			slow.Do(func() { time.Sleep(5 * time.Second) })
+			if call.Method == "getFileInfo" {
+				slow.Do(func() { time.Sleep(5 * time.Second) })
+			}
 			return next(ctx)
 		})
 		_, err := c.Stat(t.Context(), "/b")

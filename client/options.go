@@ -35,7 +35,8 @@ type Options struct {
 	RetryTimeout time.Duration
 
 	// HedgeAfter is how long a call may be silent before the other namenodes are asked whether one of them is active by
-	// now; that one gets the call too, under the same id. Default: 10 ms. Negative: never.
+	// now; that one gets the call too, under the same id. Default: 10 ms. Negative: never. A connection over which one of
+	// them lets such a question wait for 2 s is given up.
 	HedgeAfter time.Duration
 
 	// ConnectTimeout bounds the opening of a connection. Default: 20 s.

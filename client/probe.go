@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -11,7 +12,7 @@ import (
 )
 
 const (
-	probeTimeout = time.Second // how long a namenode may take to tell its state
+	probeTimeout = 2 * time.Second // how long a namenode may take to tell its state; then its line is cut
 
 	// the waits between two questions: they grow by a quarter, and shrink to probeFresh when another call wants to know
 	probeFirst = 2 * time.Millisecond
@@ -78,6 +79,9 @@ func (p *probe) run(ctx context.Context, fresh <-chan struct{}) {
 		if err == nil {
 			p.tell()
 		} else if ctx.Err() == nil {
+			if errors.Is(err, context.DeadlineExceeded) {
+				p.n.lines[p.at].cut(asked)
+			}
 			p.note(err)
 		}
 		t := time.NewTimer(wait)

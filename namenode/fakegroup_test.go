@@ -76,10 +76,14 @@ func (m *fakeMember) tellLocked() {
 		role.Leader = m.g.leader.id
 	}
 	if role != m.role {
-		m.role = role
-		close(m.changed)
-		m.changed = make(chan struct{})
+		m.becomeLocked(role)
 	}
+}
+
+func (m *fakeMember) becomeLocked(role editlog.Role) {
+	m.role = role
+	close(m.changed)
+	m.changed = make(chan struct{})
 }
 
 func (m *fakeMember) catchUpLocked() {

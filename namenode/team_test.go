@@ -73,6 +73,15 @@ func (m *team) lead(i int) {
 	synctest.Wait()
 }
 
+// fail has the journal of node i fail.
+func (m *team) fail(i int) {
+	m.members[i].set(func() {
+		m.members[i].ended = editlog.ErrFailed
+		m.members[i].becomeLocked(editlog.Role{Term: m.members[i].role.Term})
+	})
+	synctest.Wait()
+}
+
 // client is a client of node i by a protocol.
 func (m *team) client(i int, protocol, user string) *rpc.Client {
 	key := fmt.Sprint(i, protocol, user)

@@ -236,6 +236,25 @@ func TestUnansweredReport(t *testing.T) {
 	})
 }
 
+// TestLostBytes has the network lose what is sent to one namenode, without telling: the connection stays dead when that is over,
+// and is given up.
+func TestLostBytes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, nns := newGroup(t, 2, 1, nil)
+		synctest.Wait()
+		c.net.Blackhole("dn1", "nn2")
+		b := block(1, 1001, 5)
+		put(t, c.dns, b, []byte("hello"))
+		time.Sleep(time.Minute)
+		c.net.Heal()
+		time.Sleep(callTimeout)
+		require.Equal(t, 1, peek(nns[1], func() int { return nns[1].count(b, received) }))
+		nns[1].locked(func() { nns[1].beats = nil })
+		time.Sleep(time.Minute)
+		require.InDelta(t, 20, peek(nns[1], func() int { return len(nns[1].beats) }), 1)
+	})
+}
+
 // TestStandby registers again when a standby wants it, tells it of corrupt replicas once, and takes no other command.
 func TestStandby(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -38,6 +38,7 @@ type actor struct {
 	addr  string
 	log   *slog.Logger
 	rpc   *rpc.Client
+	line  *line
 	asks  chan ask        // to beat: a heartbeat is wanted
 	fulls chan ask        // to beat: a full report is wanted
 	dirty chan struct{}   // to report: pending has something to be sent now
@@ -71,20 +72,27 @@ type fullReport struct {
 
 func newActor(d *DataNode, addr string) *actor {
 	log := d.log.With("namenode", addr)
+	l := &line{dial: d.opt.Dial}
 	return &actor{
-		d: d, addr: addr, log: log,
+		d: d, addr: addr, log: log, line: l,
 		rpc: rpc.NewClient(addr, rpc.ClientOptions{
-			Dial: d.opt.Dial, User: "hdfs", Protocol: datanodeProtocol, Version: 1, ConnectTimeout: 20 * time.Second, Logger: d.log,
+			Dial: l.Dial, User: "hdfs", Protocol: datanodeProtocol, Version: 1, ConnectTimeout: 20 * time.Second, Logger: d.log,
 		}),
 		asks: make(chan ask), fulls: make(chan ask), dirty: make(chan struct{}, 1), jobs: make(chan fullReport, 1),
 		ended: make(chan ask, 1), todo: make(chan order, maxCommands),
 	}
 }
 
+// call makes a call to the namenode. One that has no answer in all its time ends the connection, as in Hadoop.
 func (a *actor) call(ctx context.Context, method string, req, resp proto.Message) error {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	limited, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	return a.rpc.Call(ctx, method, req, resp)
+	began := time.Now()
+	err := a.rpc.Call(limited, method, req, resp)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		a.line.cut(began)
+	}
+	return err
 }
 
 // registration gives what every call carries, nil before there is one.

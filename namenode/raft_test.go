@@ -75,26 +75,35 @@ func (s *squad) start(i int) {
 	require.NoError(s, err)
 }
 
-// elect makes node i active.
+// elect makes node i active, as an administrator does.
 func (s *squad) elect(i int) {
 	s.Helper()
-	ctx, cancel := context.WithTimeout(s.Context(), time.Minute)
-	defer cancel()
-	require.NoError(s, s.nodes[i].Group().Elect(ctx))
-	s.await(i, "active")
+	s.transition(i, "transitionToActive", &hdfspb.TransitionToActiveRequestProto{ReqInfo: byUser()})
+	require.Equal(s, "active", s.state(i))
+}
+
+func (s *squad) transition(i int, method string, req proto.Message) {
+	s.Helper()
+	admin := rpc.NewClient(s.addrs[i], rpc.ClientOptions{Dial: s.net.Host("client").Dial, User: "hdfs", Protocol: haProtocol})
+	defer admin.Close()
+	require.NoError(s, admin.Call(s.Context(), method, req, nil))
+}
+
+func (s *squad) state(i int) string {
+	state, _ := s.nodes[i].Role()
+	return state
 }
 
 // await waits until node i is what it is to be.
 func (s *squad) await(i int, want string) {
 	s.Helper()
 	for range 60 * 1000 {
-		if state, _ := s.nodes[i].Role(); state == want {
+		if s.state(i) == want {
 			return
 		}
 		time.Sleep(time.Millisecond)
 	}
-	state, term := s.nodes[i].Role()
-	s.Fatalf("%s is %s in term %d, and not %s", s.members[i].ID, state, term, want)
+	s.Fatalf("%s is %s, and not %s", s.members[i].ID, s.state(i), want)
 }
 
 // call is a client that tries one namenode after the other until it has an answer, always with the same ids.
@@ -149,6 +158,9 @@ func TestRaftFailover(t *testing.T) {
 		s.elect(1)
 		s.await(0, "standby")
 		pause()
+		s.transition(1, "transitionToStandby", &hdfspb.TransitionToStandbyRequestProto{ReqInfo: byUser()})
+		require.Equal(t, "standby", s.state(1))
+		pause()
 		s.elect(2)
 		pause()
 		s.nodes[2].Kill()
@@ -182,5 +194,36 @@ func TestRaftFailover(t *testing.T) {
 			require.NoError(t, n.Check())
 		}
 		t.Logf("%v renames, %d transactions", counts, txid)
+	})
+}
+
+// An active namenode that is cut off from the others, but not from its clients, does not answer what the next one has made
+// old, not even in the time in which it still believes that it leads.
+func TestRaftDeposedLeaderIsSilent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSquad(t, 3)
+		require.NoError(t, s.call("mkdirs", 1, mkdirsRequest("/old"), nil))
+		time.Sleep(time.Second) // all have it: the one with less of the log would not be elected
+		s.net.Partition([]string{"nn1"}, []string{"nn2", "nn3"})
+		s.elect(1)
+		require.NoError(t, s.clients[1].CallAs(t.Context(), rpc.CallID{ID: 2}, "rename", &hdfspb.RenameRequestProto{Src: proto.String("/old"), Dst: proto.String("/new")}, nil))
+		require.Equal(t, "active", s.state(0), "it has heard of nothing")
+		for _, call := range []struct {
+			method string
+			req    proto.Message
+		}{
+			{"getFileInfo", &hdfspb.GetFileInfoRequestProto{Src: proto.String("/old")}},
+			{"mkdirs", mkdirsRequest("/old")},                                                        // is there, as far as it knows
+			{"getContentSummary", &hdfspb.GetContentSummaryRequestProto{Path: proto.String("/new")}}, // is not
+			{"create", createRequest("/f", 3)},
+		} {
+			err := s.clients[0].CallAs(t.Context(), rpc.CallID{ID: 3}, call.method, call.req, nil)
+			var broken *rpc.ConnError
+			require.True(t, errors.Is(err, dfs.ClassStandby) || errors.As(err, &broken), "%s: %v", call.method, err)
+		}
+		s.await(0, "standby")
+		s.net.Heal()
+		time.Sleep(5 * time.Second)
+		require.Equal(t, s.nodes[1].Group().Role().Leader, s.nodes[0].Group().Role().Leader)
 	})
 }

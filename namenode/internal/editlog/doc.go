@@ -65,9 +65,10 @@
 // reign that was over. A committed entry that cannot be decoded, and a store that fails, end the member: it is cut off before raft
 // could say a word about what it did not do, and Err, Append and Close tell why.
 //
-// Members talk on one port. A connection begins with what it is for ('R' raft, 'P' probe), u32 checksum of Identity and the id
+// Members talk on one port. A connection begins with what it is for ('R' raft, 'P' probe, 'W' wish to lead), u32 checksum of Identity and the id
 // of the member that is wanted, after its length as a byte: whoever has come to that address since is not taken for it. On a
-// connection for probes a question is a u64 never used before; the answer is this number, u64 current term, u64 last index. The
+// connection for probes a question is a u64 never used before; the answer is this number, u64 current term, u64 last index. A
+// wish is the id of who has it, after its length as a byte; the answer is a byte, 1 where the leader hands over. The
 // read fence (Fence) is a majority of answers with the leader's own term to a question put after the read came.
 //
 // # Goroutines

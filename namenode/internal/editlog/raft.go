@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -130,7 +131,13 @@ func (r *Raft) open(ctx context.Context) (err error) {
 		return err
 	}
 	r.net = newRaftNet(*o, r.identity.sum())
-	r.net.serve = r.serveProbes
+	r.net.serve = func(kind byte, c net.Conn) {
+		if kind == helloWish {
+			r.serveWish(c)
+		} else {
+			r.serveProbes(c)
+		}
+	}
 	r.trans = raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
 		Stream: r.net, MaxPool: 3, Timeout: transportTimeout, Logger: raftLogger{to: o.Logger}, MsgpackUseNewTimeFormat: true,
 	})

@@ -67,6 +67,10 @@ func (r *Raft) halt(err error) {
 		r.over, r.ended = err, err
 	}
 	err = r.over
+	r.becomeLocked(Role{Term: r.role.Term})
+	r.refuseAllLocked()
+	close(r.changed) // whether there was a role to lose or not
+	r.changed = make(chan struct{})
 	r.mu.Unlock()
 	r.halted.Store(true)
 	if r.net != nil { // else it was never heard of
@@ -74,10 +78,7 @@ func (r *Raft) halt(err error) {
 	}
 	r.disk.freeze()
 	r.mu.Lock()
-	r.becomeLocked(Role{Term: r.role.Term})
 	r.refuseAllLocked()
-	close(r.changed) // whether there was a role to lose or not
-	r.changed = make(chan struct{})
 	pending := r.pending
 	r.pending = make(map[uint64]*inflight)
 	r.mu.Unlock()

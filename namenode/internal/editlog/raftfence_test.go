@@ -93,6 +93,7 @@ func TestFenceOfADeposedLeader(t *testing.T) {
 		g := newGroup(t, 3, nil)
 		old, next := g.all[0].r, g.all[1].r
 		require.NoError(t, old.Fence(t.Context()))
+		g.agree()
 		g.net.Partition([]string{"nn1"}, []string{"nn2", "nn3"})
 		require.NoError(t, next.Elect(t.Context()))
 		require.True(t, old.Role().Leads, "as far as it knows")
@@ -176,6 +177,17 @@ func FuzzHello(f *testing.F) {
 		kind, err := readHello(r, 5, "nn1")
 		if err == nil {
 			require.Equal(t, appendHello(nil, kind, 5, "nn1"), b[:len(b)-r.Len()])
+		}
+	})
+}
+
+func FuzzWish(f *testing.F) {
+	f.Add(appendWish(nil, "nn1"))
+	f.Add([]byte{255, 1})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		r := bytes.NewReader(b)
+		if id, err := readWish(r); err == nil {
+			require.Equal(t, appendWish(nil, id), b[:len(b)-r.Len()])
 		}
 	})
 }

@@ -113,12 +113,14 @@ func (g *testGroup) leader() *testNode {
 	var found *testNode
 	g.until("a leader", func() bool {
 		for _, n := range g.all {
-			if n.r != nil && n.r.Role().Leads {
+			if n.r == nil || !n.r.Role().Leads {
+				continue
+			}
+			if found == nil || n.r.Role().Term > found.r.Role().Term { // the other one has not heard yet
 				found = n
-				return true
 			}
 		}
-		return false
+		return found != nil
 	})
 	return found
 }

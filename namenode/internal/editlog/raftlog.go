@@ -10,7 +10,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// raftLogger gives what raft logs to a slog.Logger, one level lower: raft cries out for every member that is away.
+// raftLogger gives what raft logs to a slog.Logger, two levels lower: raft cries out for every member that is away, and for
+// its own end.
 type raftLogger struct {
 	to   *slog.Logger
 	args []any
@@ -21,10 +22,8 @@ var _ hclog.Logger = raftLogger{}
 func slogLevel(l hclog.Level) slog.Level {
 	switch l {
 	case hclog.Error:
-		return slog.LevelWarn
-	case hclog.Warn:
 		return slog.LevelInfo
-	case hclog.Info:
+	case hclog.Warn:
 		return slog.LevelDebug
 	}
 	return slog.LevelDebug - 4

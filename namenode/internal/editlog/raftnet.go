@@ -20,6 +20,7 @@ import (
 const (
 	helloRaft  = 'R'
 	helloProbe = 'P'
+	helloWish  = 'W'
 )
 
 const (
@@ -35,7 +36,7 @@ type raftNet struct {
 	listener net.Listener
 	dial     dfs.DialFunc
 	log      *slog.Logger
-	serve    func(net.Conn) // a connection for probes; returns when it has ended
+	serve    func(kind byte, c net.Conn) // one that is not for raft; returns when it has ended
 
 	ctx      context.Context // ends when the member is cut off
 	cancel   context.CancelFunc
@@ -101,8 +102,8 @@ func (n *raftNet) welcome(bare net.Conn) {
 		return
 	}
 	_ = c.SetReadDeadline(time.Time{})
-	if kind == helloProbe {
-		n.serve(c)
+	if kind != helloRaft {
+		n.serve(kind, c)
 		_ = c.Close()
 		return
 	}
@@ -247,7 +248,7 @@ func readHello(r io.Reader, identity uint32, id string) (kind byte, err error) {
 		return 0, err
 	}
 	kind = h[0]
-	if kind != helloRaft && kind != helloProbe {
+	if kind != helloRaft && kind != helloProbe && kind != helloWish {
 		return 0, fmt.Errorf("kind of connection %d is unknown", kind)
 	}
 	if got := binary.BigEndian.Uint32(h[1:]); got != identity {

@@ -1,7 +1,6 @@
 package editlog
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -20,9 +19,10 @@ func (r *Raft) observe() {
 	if _, id := r.raft.LeaderWithID(); id != "" {
 		role.Leader = string(id)
 	}
-	if role.Leads {
+	switch {
+	case role.Leads:
 		role.Leader = r.opts.ID
-	} else if role.Leader == r.opts.ID {
+	case role.Leader == r.opts.ID || r.raft.State() == raft.Candidate: // of the term before
 		role.Leader = ""
 	}
 	r.becomeLocked(role)
@@ -89,56 +89,6 @@ func (r *Raft) Err() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.over
-}
-
-// Elect makes this member stand for election, as a leader does that hands over: the others vote even if they know a leader.
-// One that has less of the log than they have, or no vote, is not elected.
-func (r *Raft) Elect(ctx context.Context) error {
-	before, _, over := r.roleAndChange()
-	switch {
-	case over != nil:
-		return over
-	case before.Leads:
-		return nil
-	case !r.votes():
-		return fmt.Errorf("editlog: member %s has no vote and cannot lead; add it to the group first", r.opts.ID)
-	}
-	self := r.trans.LocalAddr()
-	request := &raft.TimeoutNowRequest{RPCHeader: raft.RPCHeader{
-		ProtocolVersion: raft.ProtocolVersionMax, ID: []byte(r.opts.ID), Addr: []byte(self),
-	}}
-	if err := r.trans.TimeoutNow(raft.ServerID(r.opts.ID), self, request, &raft.TimeoutNowResponse{}); err != nil {
-		if over := r.Err(); over != nil {
-			return over
-		}
-		return fmt.Errorf("editlog: cannot stand for election: %w", err)
-	}
-	for {
-		role, changed, over := r.roleAndChange()
-		switch {
-		case over != nil:
-			return over
-		case role.Leads:
-			return nil
-		case role.Leader != "" && role.Term > before.Term:
-			return fmt.Errorf("%w: %s was elected instead", ErrNotLeader, role.Leader)
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
-// votes: this member has a vote.
-func (r *Raft) votes() bool {
-	for _, m := range r.Members() {
-		if m.ID == r.opts.ID {
-			return m.Voter
-		}
-	}
-	return false
 }
 
 // Progress says how much of the log this member has.

@@ -81,19 +81,18 @@ func (d *raftDisk) must(op string, writes bool, do func() error) error {
 	return err
 }
 
+// fail has the journal say that it has failed, and freeze the disk, before raft can say anything else.
 func (d *raftDisk) fail(cause error) {
-	if d.freeze() {
+	if !d.isFrozen() {
 		d.once.Do(func() { d.failed(fmt.Errorf("%s: %w", d.stores.name, cause)) })
 	}
 }
 
-// freeze returns when nothing is written any more. true: it was not frozen before.
-func (d *raftDisk) freeze() bool {
+// freeze returns when nothing is written any more.
+func (d *raftDisk) freeze() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	was := d.frozen
 	d.frozen = true
-	return !was
 }
 
 func (d *raftDisk) isFrozen() bool {

@@ -20,7 +20,7 @@ type Raft struct {
 	identity Identity
 	disk     *raftDisk
 	net      *raftNet
-	trans    *raft.NetworkTransport
+	trans    *groupTransport
 	raft     *raft.Raft
 	fences   fences
 	probes   probes
@@ -138,9 +138,12 @@ func (r *Raft) open(ctx context.Context) (err error) {
 			r.serveProbes(c)
 		}
 	}
-	r.trans = raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
-		Stream: r.net, MaxPool: 3, Timeout: transportTimeout, Logger: raftLogger{to: o.Logger}, MsgpackUseNewTimeFormat: true,
-	})
+	r.trans = &groupTransport{
+		NetworkTransport: raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
+			Stream: r.net, MaxPool: 3, Timeout: transportTimeout, Logger: raftLogger{to: o.Logger}, MsgpackUseNewTimeFormat: true,
+		}),
+		pipelines: make(map[*groupPipeline]struct{}),
+	}
 	if err = r.start(); err != nil {
 		r.trans.CloseStreams()
 		_ = r.trans.Close()

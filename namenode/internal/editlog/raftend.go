@@ -98,6 +98,7 @@ func (r *Raft) end() {
 		_ = r.raft.Apply(nil, 0).Error()
 		<-r.judged
 		r.workers.Wait()
+		r.trans.closePipelines(true)
 		r.trans.CloseStreams()
 		_ = r.raft.Shutdown().Error()
 		_ = r.trans.Close()

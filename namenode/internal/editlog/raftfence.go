@@ -99,13 +99,38 @@ func (r *Raft) fence(caughtUp *uint64) error {
 	if self { // whose own answer comes at the end
 		need = (len(others) + 1) / 2
 	}
-	if need > 0 && !r.majority(others, need, role.Term, changed) {
+	if need > 0 && !r.insist(others, need, role.Term, changed) {
 		return r.groupRefusal()
 	}
 	if now, _, _ := r.roleAndChange(); now != role || r.raft.CurrentTerm() != role.Term {
 		return r.groupRefusal()
 	}
 	return nil
+}
+
+// askPause is how long a leader waits that has no majority before it asks again: somebody may just have come back.
+const askPause = time.Millisecond
+
+// insist asks until a majority knows no term but this, or there is no hope.
+func (r *Raft) insist(others []raft.Server, need int, term uint64, changed <-chan struct{}) bool {
+	for end := time.Now().Add(r.opts.HeartbeatTimeout); ; {
+		if r.majority(others, need, term, changed) {
+			return true
+		}
+		pause := time.NewTimer(askPause)
+		select {
+		case <-pause.C:
+		case <-changed:
+			pause.Stop()
+			return false
+		case <-r.stop:
+			pause.Stop()
+			return false
+		}
+		if r.raft.CurrentTerm() != term || !time.Now().Before(end) {
+			return false
+		}
+	}
 }
 
 // majority asks the others and waits until enough of them know no term but this.
@@ -117,10 +142,13 @@ func (r *Raft) majority(others []raft.Server, need int, term uint64, changed <-c
 		select {
 		case a := <-answers:
 			switch {
-			case a.err != nil || a.term < term:
+			case a.err != nil:
+				continue
+			case a.term < term: // it is about to hear of this one, which others may never say
+				timeout.Reset(askPause)
 				continue
 			case a.term > term:
-				return false
+				return false // raft will hear of it, too
 			}
 			if need--; need == 0 {
 				return true

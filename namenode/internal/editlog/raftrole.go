@@ -42,6 +42,7 @@ func (r *Raft) becomeLocked(role Role) {
 	r.changed = make(chan struct{})
 	if was.Leads && (!role.Leads || role.Term != was.Term) {
 		r.refuseAllLocked()
+		r.trans.closePipelines(false)
 	}
 	if r.over == nil && !r.leaving {
 		r.ended = nil

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -225,5 +228,81 @@ func TestRaftDeposedLeaderIsSilent(t *testing.T) {
 		s.net.Heal()
 		time.Sleep(5 * time.Second)
 		require.Equal(t, s.nodes[1].Group().Role().Leader, s.nodes[0].Group().Role().Leader)
+	})
+}
+
+// Whatever happens to the namenodes, who reads finds what was acknowledged before, or is told to ask elsewhere.
+func TestRaftReadsAreNotStale(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	synctest.Test(t, func(t *testing.T) {
+		s := newSquad(t, 3)
+		var acknowledged, answers atomic.Int32
+		var clients sync.WaitGroup
+		stop := make(chan struct{})
+		stopped := func() bool {
+			select {
+			case <-stop:
+				return true
+			default:
+				return false
+			}
+		}
+		dir := func(n int32) string { return fmt.Sprintf("/w/%d", n) }
+		require.NoError(t, s.call("mkdirs", 0, mkdirsRequest(dir(0)), nil))
+		clients.Go(func() {
+			for n := int32(1); !stopped(); n++ {
+				if err := s.call("mkdirs", n, mkdirsRequest(dir(n)), nil); err != nil {
+					t.Errorf("%s: %v", dir(n), err)
+					return
+				}
+				acknowledged.Store(n)
+				time.Sleep(5 * time.Millisecond)
+			}
+		})
+		for i := range s.nodes {
+			clients.Go(func() {
+				for id := int32(i+1) * 10_000_000; !stopped(); id++ {
+					n := acknowledged.Load()
+					var resp hdfspb.GetFileInfoResponseProto
+					err := s.clients[i].CallAs(t.Context(), rpc.CallID{ID: id}, "getFileInfo", &hdfspb.GetFileInfoRequestProto{Src: proto.String(dir(n))}, &resp)
+					time.Sleep(5 * time.Millisecond)
+					switch {
+					case err != nil:
+					case resp.GetFs() == nil:
+						t.Errorf("%s was made and %s does not know it", dir(n), s.members[i].ID)
+						return
+					default:
+						answers.Add(1)
+					}
+				}
+			})
+		}
+		random := rand.New(rand.NewPCG(seed, 0))
+		for range 12 {
+			time.Sleep(time.Duration(random.IntN(300)) * time.Millisecond)
+			a, b := random.IntN(3), random.IntN(3)
+			switch random.IntN(3) {
+			case 0: // whether it wins or not
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				_ = s.nodes[a].Group().Elect(ctx)
+				cancel()
+			case 1:
+				others := slices.Delete([]string{"nn1", "nn2", "nn3"}, a, a+1)
+				s.net.Partition([]string{s.members[a].ID}, others)
+			default:
+				s.net.Stall(s.members[a].ID, s.members[b].ID)
+			}
+			if random.IntN(2) == 0 {
+				time.Sleep(time.Duration(random.IntN(3000)) * time.Millisecond)
+				s.net.Heal()
+			}
+		}
+		s.net.Heal()
+		time.Sleep(10 * time.Second)
+		close(stop)
+		clients.Wait()
+		require.Positive(t, acknowledged.Load())
+		t.Logf("%d directories, %d reads", acknowledged.Load(), answers.Load())
 	})
 }

@@ -42,8 +42,9 @@ type RaftOptions struct {
 const (
 	maxIDLen = 255
 	// trailingLogs is how many entries stay behind an image, for members that are a little late.
-	trailingLogs     = 128
-	maxAppendEntries = 1024            // raft's maximum
+	trailingLogs = 128
+	// maxAppendEntries bounds a message. Our entries are batches already, and raft makes room for so many with each message.
+	maxAppendEntries = 64
 	maxGroupBatch    = 1024            // ops in an entry
 	transportTimeout = 3 * time.Second // of one message; raft stretches it for images
 )

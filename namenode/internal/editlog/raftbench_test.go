@@ -123,14 +123,24 @@ func BenchmarkFence(b *testing.B) {
 	}
 }
 
-// BenchmarkElect moves the leadership round three members.
+// BenchmarkElect moves the leadership round three members, and waits until all know.
 func BenchmarkElect(b *testing.B) {
 	all := newBenchGroup(b, benchStores(b)["memory"])
 	_, err := all[0].Append(b.Context(), addOp{"a", 1})
 	require.NoError(b, err)
 	b.ResetTimer()
 	for i := range b.N {
-		require.NoError(b, all[(i+1)%3].Elect(b.Context()))
+		next := all[(i+1)%3]
+		require.NoError(b, next.Elect(b.Context()))
+		_, err := next.Append(b.Context(), addOp{"a", 1})
+		require.NoError(b, err)
+		for _, r := range all {
+			role, changed, _ := r.roleAndChange()
+			for role.Leader != next.opts.ID {
+				<-changed
+				role, changed, _ = r.roleAndChange()
+			}
+		}
 	}
 	b.StopTimer()
 	for _, r := range all {

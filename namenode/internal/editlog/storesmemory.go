@@ -126,14 +126,15 @@ func (s *memoryStores) DeleteRange(lo, hi uint64) error {
 		for index := max(lo, i.low); index <= min(hi, i.high); index++ {
 			delete(i.logs, index)
 		}
-		if lo <= i.low {
-			i.low = hi + 1
-		}
-		if hi >= i.high {
-			i.high = lo - 1
-		}
-		if i.low > i.high {
+		if len(i.logs) == 0 {
 			i.low, i.high = 0, 0
+			return
+		}
+		for i.logs[i.low] == nil { // behind an image there may be a gap
+			i.low++
+		}
+		for i.logs[i.high] == nil {
+			i.high--
 		}
 	})
 	return nil

@@ -35,6 +35,7 @@ type raftNet struct {
 	identity uint32
 	listener net.Listener
 	dial     dfs.DialFunc
+	moved    map[string]string // id -> address, before what the log says
 	log      *slog.Logger
 	serve    func(kind byte, c net.Conn) // one that is not for raft; returns when it has ended
 
@@ -52,7 +53,10 @@ var _ raft.StreamLayer = (*raftNet)(nil)
 func newRaftNet(o RaftOptions, identity uint32) *raftNet {
 	n := &raftNet{
 		id: o.ID, addr: o.Addr, identity: identity, listener: o.Listener, dial: o.Dial, log: o.Logger,
-		accepted: make(chan net.Conn), conns: map[net.Conn]struct{}{},
+		accepted: make(chan net.Conn), conns: map[net.Conn]struct{}{}, moved: map[string]string{},
+	}
+	for _, m := range o.Members {
+		n.moved[m.ID] = m.Addr
 	}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	return n
@@ -159,6 +163,9 @@ func (n *raftNet) Dial(to raft.ServerAddress, timeout time.Duration) (net.Conn, 
 
 // connect dials a member and says what for.
 func (n *raftNet) connect(ctx context.Context, kind byte, id, addr string) (net.Conn, error) {
+	if now, ok := n.moved[id]; ok {
+		addr = now
+	}
 	bare, err := n.dial(ctx, "tcp", addr)
 	if err != nil {
 		return nil, err

@@ -21,8 +21,8 @@ type RaftOptions struct {
 	Dial     dfs.DialFunc // required
 	Stores   *Stores      // required
 
-	// Members are those of a new group, this one among them, the same for each. They are for stores that are empty. Without
-	// them, an empty member waits to be added.
+	// Members are those of a new group, this one among them, the same for each. Without them, an empty member waits to be
+	// added. Stores that are not empty have the group's members; here, these say where to dial them now.
 	Members []Member
 	// Identity is stored when the stores are empty; later it must be the same, or nothing at all.
 	Identity Identity

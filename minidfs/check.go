@@ -49,6 +49,31 @@ func (c *core) compare(ctx context.Context) error {
 			errs = append(errs, server.Check(), c.compareReplicas(n, server))
 		}
 	}
+	errs = append(errs, c.compareNameNodes())
+	return errors.Join(errs...)
+}
+
+// compareNameNodes wants the same state of all namenodes. Where none is active, a majority is missing, and each may have
+// got as far as it has.
+func (c *core) compareNameNodes() error {
+	leader := c.leader()
+	if leader == nil || !c.conf.grouped() {
+		return nil
+	}
+	var errs []error
+	txid, digest := leader.server().Digest()
+	for _, n := range c.nameNodes() {
+		server := n.server()
+		if server == nil || n == leader {
+			continue
+		}
+		switch has, of := server.Digest(); {
+		case has != txid:
+			errs = append(errs, fmt.Errorf("minidfs: %s is at txid %d, %s at %d", n.id, has, leader.id, txid))
+		case of != digest:
+			errs = append(errs, fmt.Errorf("minidfs: %s and %s have different states at txid %d", n.id, leader.id, txid))
+		}
+	}
 	return errors.Join(errs...)
 }
 

@@ -50,8 +50,10 @@ type core struct {
 	log      *slog.Logger
 	net      *memnet.Network
 	dirs     *dirs
-	addrs    []string // of the namenodes
-	attached bool     // to an HDFS that is not ours
+	addrs    []string          // of the namenodes
+	members  []namenode.Member // of their group; none where there is one
+	identity namenode.Identity // of a new file system with a group
+	attached bool              // to an HDFS that is not ours
 	done     chan struct{}
 	faults   faults
 
@@ -198,8 +200,22 @@ func inParallel[T any](list []T, f func(T) error) error {
 	return errors.Join(errs...)
 }
 
-// URI is the file system's address, hdfs://host:port.
-func (c *Cluster) URI() string { return "hdfs://" + c.addrs[0] }
+// URI is the file system's address: hdfs://host:port, or the logical name of several namenodes, hdfs://name, which other
+// clients know from the site files of ConfDir.
+func (c *Cluster) URI() string {
+	if c.conf.grouped() {
+		return "hdfs://" + c.service()
+	}
+	return "hdfs://" + c.addrs[0]
+}
+
+// service is the logical name of several namenodes.
+func (c *core) service() string {
+	if name := c.conf.nameService; name != "" {
+		return name
+	}
+	return "minidfs-" + c.id
+}
 
 // Addrs are the namenodes, host:port each.
 func (c *Cluster) Addrs() []string { return slices.Clone(c.addrs) }
@@ -213,7 +229,7 @@ func (c *Cluster) Seed() uint64 { return c.conf.seed }
 // NameNode is the namenode of that name: nn1. As with DataNode, another name ends the test.
 func (c *Cluster) NameNode(id string) *NameNode {
 	if err := c.own("NameNode"); err != nil {
-		return &NameNode{&node{id: id, missing: err}}
+		return &NameNode{node: &node{id: id, missing: err}}
 	}
 	var names []string
 	for _, n := range c.nameNodes() {
@@ -224,7 +240,7 @@ func (c *Cluster) NameNode(id string) *NameNode {
 	}
 	err := fmt.Errorf("minidfs: there is no namenode %q, there is %s", id, strings.Join(names, ", "))
 	c.fail("%v", err)
-	return &NameNode{&node{id: id, missing: err}}
+	return &NameNode{node: &node{id: id, missing: err}}
 }
 
 // DataNodes are all datanodes, running or not, in the order of their names.

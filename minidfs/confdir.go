@@ -76,6 +76,18 @@ func (c *Cluster) siteProperties() (core, hdfs map[string]string) {
 		"dfs.client.use.datanode.hostname": "false",
 		"dfs.replication":                  strconv.Itoa(int(c.conf.replication())),
 	}
+	if c.conf.grouped() {
+		service := c.service()
+		var ids []string
+		for i, m := range c.members {
+			ids = append(ids, m.ID)
+			hdfs["dfs.namenode.rpc-address."+service+"."+m.ID] = c.addrs[i]
+		}
+		hdfs["dfs.nameservices"] = service
+		hdfs["dfs.ha.namenodes."+service] = strings.Join(ids, ",")
+		hdfs["dfs.client.failover.proxy.provider."+service] = "org.apache.hadoop.hdfs.server.namenode.ha.ConfiguredFailoverProxyProvider"
+		hdfs["dfs.ha.fencing.methods"] = "shell(true)" // of haadmin -failover: the group fences by itself
+	}
 	for name, value := range c.conf.settings.given {
 		if strings.HasPrefix(name, "dfs.") {
 			hdfs[name] = value

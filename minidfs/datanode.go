@@ -43,10 +43,11 @@ func (d *DataNode) Start(ctx context.Context) error {
 func (d *DataNode) report(ctx context.Context) error {
 	for attempt := 1; ; attempt++ {
 		server := d.server()
-		if server == nil || d.c.active() == nil {
+		addrs := d.c.reachable()
+		if server == nil || len(addrs) == 0 {
 			return nil
 		}
-		err := server.TriggerBlockReport(ctx)
+		err := server.TriggerBlockReport(ctx, addrs...)
 		if err == nil {
 			return nil
 		}
@@ -55,7 +56,7 @@ func (d *DataNode) report(ctx context.Context) error {
 		case <-ctx.Done():
 			attempt = reportAttempts
 		}
-		if attempt >= reportAttempts && d.c.active() != nil {
+		if attempt >= reportAttempts && len(d.c.reachable()) > 0 {
 			return fmt.Errorf("minidfs: %s has started, but cannot report to the namenode: %w", d.id, err)
 		}
 	}

@@ -27,6 +27,7 @@ type dirs struct {
 	capacity  int64
 	powerCuts bool
 	unsynced  bool // nothing needs to be durable
+	old       bool // the folder has a cluster's data
 }
 
 // openDirs makes the folder, and refuses one that holds something else.
@@ -49,6 +50,9 @@ func openDirs(c *config) (*dirs, error) {
 			return nil, err
 		}
 		if err := fits(root, c); err != nil {
+			return nil, err
+		}
+		if d.old, err = holds(root, "nn1/*"); err != nil {
 			return nil, err
 		}
 	}
@@ -88,8 +92,41 @@ func claim(dir string) error {
 	return nil
 }
 
+// holds tells whether something is below a cluster's folder.
+func holds(root, glob string) (bool, error) {
+	paths, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(glob)))
+	if err != nil {
+		return false, fmt.Errorf("minidfs: %w", err)
+	}
+	return len(paths) > 0, nil
+}
+
+// fitsNameNodes refuses a folder whose namenodes are of another number: a single one keeps its journal by itself, and a
+// group knows its members.
+func fitsNameNodes(root string, c *config) error {
+	groups, err := filepath.Glob(filepath.Join(root, "nn*", groupFolder))
+	if err != nil {
+		return fmt.Errorf("minidfs: %w", err)
+	}
+	alone, err := holds(root, "nn1/current")
+	if err != nil {
+		return err
+	}
+	have := len(groups)
+	if alone {
+		have = 1
+	}
+	if have > 0 && have != c.nameNodes {
+		return fmt.Errorf("minidfs: %s holds the data of a cluster with NameNodes(%d), not %d: give as many, or another folder", root, have, c.nameNodes)
+	}
+	return nil
+}
+
 // fits refuses to leave out datanodes or volumes that have data in the folder: their blocks would be missing.
 func fits(dir string, c *config) error {
+	if err := fitsNameNodes(dir, c); err != nil {
+		return err
+	}
 	for _, beyond := range []struct {
 		glob, option string
 		have         int

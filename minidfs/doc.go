@@ -1,4 +1,5 @@
-// Package minidfs runs a whole HDFS inside one Go process: a namenode, any number of datanodes, real HDFS protocols.
+// Package minidfs runs a whole HDFS inside one Go process: one namenode or several, any number of datanodes, real
+// HDFS protocols.
 //
 //	func TestReport(t *testing.T) {
 //		c := minidfs.Start(t)                                   // 1 namenode, 3 datanodes, in memory, ready
@@ -25,7 +26,7 @@
 // # On the disk
 //
 //	DIR/minidfs-cluster   says whose folder this is, and in which format
-//	DIR/nn1               the journal and the images of a namenode
+//	DIR/nn1               the journal and the images of a namenode; of one of several its part of the shared log, in raft
 //	DIR/dn1/data1         the first volume of a datanode
 //
 // # Goroutines

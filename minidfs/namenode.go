@@ -2,41 +2,94 @@ package minidfs
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/minidfs/go-minidfs/namenode"
 )
 
-// memoryPorts are the ports of a namenode in memory, HDFS's own.
-var memoryPorts = [...]int{8020}
+// The ports of a namenode: the one that clients know, and that of the group, where there is one. Those in memory, where
+// every node has an address of its own, are HDFS's: of its namenodes, and of its journal nodes.
+const (
+	clientPort, clientPortInMemory = 0, 8020
+	groupPort, groupPortInMemory   = 1, 8485
+)
+
+// groupFolder is where a member of a group keeps its log, in the node's own folder.
+const groupFolder = "raft"
 
 // NameNode is a handle of a namenode, running or not.
-type NameNode struct{ *node }
-
-func newNameNode(c *core) (*NameNode, error) {
-	n, err := newNode(c, "nn1", c.ipOf(-1), []string{"nn1"}, 1, c.conf.port)
-	for i, p := range n.ports {
-		p.eager = c.conf.elsewhere
-		if c.conf.memory { // where every node has an address of its own
-			p.number.Store(int32(memoryPorts[i]))
-		}
-	}
-	return &NameNode{n}, err
+type NameNode struct {
+	*node
+	stores *namenode.Stores // of its part in the group; nil where it is alone
 }
 
-// startNameNodes makes the namenodes and brings them up.
-func (c *core) startNameNodes(ctx context.Context) error {
-	n, err := newNameNode(c)
-	c.mu.Lock()
-	c.names = append(c.names, n)
-	c.mu.Unlock()
+func newNameNode(c *core, index int) (*NameNode, error) {
+	id := "nn" + strconv.Itoa(index+1)
+	ports, want := 1, c.conf.port
+	if c.conf.grouped() {
+		ports = 2
+	}
+	if want != 0 {
+		want += index
+	}
+	n, err := newNode(c, id, c.ipOf(-1), []string{id}, ports, want)
+	nn := &NameNode{node: n}
 	if err != nil {
+		return nn, err
+	}
+	n.ports[clientPort].eager = c.conf.elsewhere
+	if c.conf.memory {
+		n.ports[clientPort].number.Store(clientPortInMemory)
+		if c.conf.grouped() {
+			n.ports[groupPort].number.Store(groupPortInMemory)
+		}
+	}
+	switch {
+	case !c.conf.grouped():
+	case c.conf.dir == "" && !c.conf.temporary:
+		nn.stores = namenode.NewMemoryStores()
+	default:
+		nn.stores, err = namenode.OpenStores(filepath.Join(n.dirs[0], groupFolder), c.conf.syncMode() != namenode.SyncNone)
+	}
+	return nn, err
+}
+
+// startNameNodes makes the namenodes and brings them up. Of several the first one is active, or who has most of the log.
+func (c *core) startNameNodes(ctx context.Context) error {
+	for i := range c.conf.nameNodes {
+		n, err := newNameNode(c, i)
+		c.mu.Lock()
+		c.names = append(c.names, n)
+		c.mu.Unlock()
+		if err != nil {
+			return err
+		}
+	}
+	if !c.conf.grouped() {
+		if err := c.names[0].Start(ctx); err != nil {
+			return err
+		}
+		c.addrs = []string{c.names[0].Addr()}
+		return nil
+	}
+	for _, n := range c.names {
+		c.addrs = append(c.addrs, n.Addr())
+		c.members = append(c.members, namenode.Member{ID: n.id, Addr: n.addr(groupPort), Voter: true})
+	}
+	if !c.dirs.old {
+		c.identity = namenode.NewIdentity(c.random("cluster", 0, 0).Int64())
+	}
+	if err := inParallel(c.names, func(n *NameNode) error { return n.Start(ctx) }); err != nil {
 		return err
 	}
-	c.addrs = []string{n.Addr()}
-	return n.Start(ctx)
+	c.kick(func(*NameNode) bool { return true })
+	_, err := c.awaitActive(ctx)
+	return err
 }
 
 // nameNodes are the namenodes, running or not.
@@ -44,28 +97,6 @@ func (c *core) nameNodes() []*NameNode {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.names)
-}
-
-// active is the namenode that serves; nil where none does.
-func (c *core) active() *namenode.NameNode {
-	for _, n := range c.nameNodes() {
-		if server := n.server(); server != nil {
-			return server
-		}
-	}
-	return nil
-}
-
-// noActive says why active gives nothing.
-func (c *core) noActive() error {
-	if c.isClosed() {
-		return ErrClosed
-	}
-	var ids []string
-	for _, n := range c.nameNodes() {
-		ids = append(ids, n.id)
-	}
-	return fmt.Errorf("%s does not run", strings.Join(ids, ", "))
 }
 
 // nodeNames are those of all namenodes and datanodes.
@@ -77,11 +108,11 @@ func (c *core) nodeNames() []string {
 	return names
 }
 
-// Start brings the node up, on the disk and the port that it had. It returns when calls are answered; WaitActive waits for
+// Start brings the node up, on the disk and the ports that it had. It returns when calls are answered; WaitActive waits for
 // the end of safe mode.
 func (n *NameNode) Start(ctx context.Context) error {
 	return n.begin(ctx, func(ctx context.Context) (server, error) {
-		l, err := n.listen(0)
+		l, err := n.listen(clientPort)
 		if err != nil {
 			return nil, err
 		}
@@ -95,6 +126,16 @@ func (n *NameNode) Start(ctx context.Context) error {
 		o.Racks = n.c.rackOf
 		o.Seed = n.c.random(n.id, n.lives, 0).Int64()
 		o.Defaults.Replication = n.c.conf.replication()
+		if n.stores != nil {
+			group, err := n.listen(groupPort)
+			if err != nil {
+				return nil, errors.Join(err, l.Close())
+			}
+			o.Raft = &namenode.RaftOptions{
+				ID: n.id, Addr: n.addr(groupPort), Listener: group, Dial: n.host.Dial, Stores: n.stores,
+				Members: n.c.members, Identity: n.c.identity,
+			}
+		}
 		server, err := namenode.New(ctx, o)
 		if err != nil {
 			return nil, err
@@ -117,4 +158,24 @@ func (n *NameNode) failed(err error) {
 func (n *NameNode) server() *namenode.NameNode {
 	server, _ := n.current().(*namenode.NameNode)
 	return server
+}
+
+// noActive says why there is no active namenode.
+func (c *core) noActive() error {
+	if c.isClosed() {
+		return ErrClosed
+	}
+	var down []string
+	for _, n := range c.nameNodes() {
+		if n.server() == nil {
+			down = append(down, n.id)
+		}
+	}
+	switch len(down) {
+	case 0:
+		return errors.New("no namenode is active")
+	case 1:
+		return fmt.Errorf("%s does not run", down[0])
+	}
+	return fmt.Errorf("%s do not run", strings.Join(down, ", "))
 }

@@ -18,6 +18,8 @@ type Option func(*config) error
 type config struct {
 	powerCuts    bool
 	ownAddresses bool
+	nameNodes    int
+	nameService  string
 	dataNodes    int
 	volumes      int
 	racks        []string
@@ -41,7 +43,7 @@ type config struct {
 }
 
 func newConfig(options []Option) (*config, error) {
-	c := &config{dataNodes: 3, volumes: 1}
+	c := &config{nameNodes: 1, dataNodes: 3, volumes: 1}
 	c.settings.namenode.Groups = map[string][]string{}
 	c.settings.given = map[string]string{}
 	for _, o := range options {
@@ -72,6 +74,8 @@ func (c *config) check() error {
 		return fmt.Errorf("minidfs: dfs.namenode.safemode.min.datanodes=%d can never be met by %d datanodes", c.settings.namenode.SafeModeDatanodes, c.dataNodes)
 	case c.memory && c.port != 0:
 		return errors.New("minidfs: Port and MemNet contradict each other: an in-memory network has no ports of the machine")
+	case c.nameService != "" && !c.grouped():
+		return errors.New("minidfs: NameService names several namenodes, and there is one: give NameNodes(3), or leave the name out")
 	case c.memory && c.elsewhere:
 		return errors.New("minidfs: OtherProcesses and MemNet contradict each other: no other process reaches a network in memory")
 	case c.kept && c.temporary:
@@ -89,9 +93,37 @@ func (c *config) check() error {
 // shapes reports whether the options ask for something that an HDFS which runs already may not have. How many datanodes it
 // has, and where they keep their data, is its own affair.
 func (c *config) shapes() bool {
-	return c.memory || c.port != 0 || c.kept || c.ownAddresses || c.powerCuts || c.capacity > 0 || len(c.racks) > 0 ||
+	return c.grouped() || c.memory || c.port != 0 || c.kept || c.ownAddresses || c.powerCuts || c.capacity > 0 || len(c.racks) > 0 ||
 		len(c.settings.given) > 0 || len(c.settings.namenode.Groups) > 0
 }
+
+// NameNodes sets how many namenodes the cluster has: 1 when left out, 3 or 5 to be highly available. Several keep one
+// edit log together: one of them is active, and when it is lost another one takes over with everything that was
+// acknowledged. In memory, and on temporary folders, so do their logs.
+func NameNodes(n int) Option {
+	return func(c *config) error {
+		if n != 1 && n != 3 && n != 5 {
+			return fmt.Errorf("minidfs: NameNodes(%d): a group has 3 or 5 namenodes, of which 1 or 2 may fail; 1 is alone", n)
+		}
+		c.nameNodes = n
+		return nil
+	}
+}
+
+// NameService is the logical name of a file system with several namenodes: URI gives hdfs://name, and the site files of
+// WriteConf and ConfDir explain it. When left out a name is made up.
+func NameService(name string) Option {
+	return func(c *config) error {
+		if name == "" || strings.ContainsAny(name, ":/, .") {
+			return fmt.Errorf("minidfs: NameService(%q): give a plain word", name)
+		}
+		c.nameService = name
+		return nil
+	}
+}
+
+// grouped tells whether several namenodes share a journal.
+func (c *config) grouped() bool { return c.nameNodes > 1 }
 
 // DataNodes sets how many datanodes the cluster starts with: 3 when left out, 0 for a namenode alone.
 func DataNodes(n int) Option {

@@ -12,7 +12,7 @@ func (c *Cluster) TriggerHeartbeats(ctx context.Context) error {
 	if err := c.own("TriggerHeartbeats"); err != nil {
 		return err
 	}
-	return c.eachDataNode(func(d *datanode.DataNode) error { return d.TriggerHeartbeat(ctx) })
+	return c.eachDataNode(func(d *datanode.DataNode) error { return d.TriggerHeartbeat(ctx, c.reachable()...) })
 }
 
 // TriggerBlockReports makes every running datanode report all its replicas.
@@ -20,7 +20,18 @@ func (c *Cluster) TriggerBlockReports(ctx context.Context) error {
 	if err := c.own("TriggerBlockReports"); err != nil {
 		return err
 	}
-	return c.eachDataNode(func(d *datanode.DataNode) error { return d.TriggerBlockReport(ctx) })
+	return c.eachDataNode(func(d *datanode.DataNode) error { return d.TriggerBlockReport(ctx, c.reachable()...) })
+}
+
+// reachable are the addresses of the namenodes that run and are not paused.
+func (c *core) reachable() []string {
+	var addrs []string
+	for _, n := range c.nameNodes() {
+		if n.server() != nil {
+			addrs = append(addrs, n.Addr())
+		}
+	}
+	return addrs
 }
 
 // eachDataNode calls f for every datanode that runs, at once.

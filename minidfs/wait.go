@@ -20,7 +20,7 @@ func (c *Cluster) WaitActive(ctx context.Context) error {
 		return fmt.Errorf("minidfs: WaitActive: %w", c.noActive())
 	}
 	for {
-		err := c.eachDataNode(func(d *datanode.DataNode) error { return d.TriggerBlockReport(ctx) })
+		err := c.eachDataNode(func(d *datanode.DataNode) error { return d.TriggerBlockReport(ctx, c.reachable()...) })
 		if err == nil {
 			return c.awaitService(ctx)
 		}

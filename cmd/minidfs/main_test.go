@@ -298,7 +298,7 @@ func TestHelp(t *testing.T) {
 		{[]string{"serve", "-h"}, "dfs.blocksize"},
 		{[]string{"serve", "--help"}, "\n  -D key=value             "},
 		{[]string{"serve", "--help"}, "\n  --datanodes int          how many datanodes (default 3)\n"},
-		{[]string{"serve", "--help"}, "\n  --port int               the namenode's port; 0: any free one\n"},
+		{[]string{"serve", "--help"}, "\n  --port int               the port of the first namenode, the others have the next ones; 0: any free ones\n"},
 		{[]string{"fs", "--help"}, "usage: minidfs fs"},
 		{[]string{"fs", "ls", "--help"}, "usage: minidfs fs ls [-R] PATH..."},
 	} {

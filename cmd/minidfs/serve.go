@@ -52,12 +52,12 @@ type serveFlags struct {
 func serve(ctx context.Context, args []string, std stdio) int {
 	var f serveFlags
 	flags := flag.NewFlagSet("minidfs serve", flag.ContinueOnError)
-	flags.IntVar(&f.nameNodes, "namenodes", 1, "how many namenodes: 1 is possible so far")
+	flags.IntVar(&f.nameNodes, "namenodes", 1, "how many namenodes: 1, or 3 or 5 for a highly available HDFS")
 	flags.IntVar(&f.dataNodes, "datanodes", 3, "how many datanodes")
-	flags.IntVar(&f.port, "port", 0, "the namenode's port; 0: any free one")
+	flags.IntVar(&f.port, "port", 0, "the port of the first namenode, the others have the next ones; 0: any free ones")
 	flags.StringVar(&f.dir, "dir", "", "keep the data in this folder; it survives a kill -9")
 	flags.StringVar(&f.writeConf, "write-conf", "", "write core-site.xml and hdfs-site.xml into this folder")
-	flags.StringVar(&f.nameService, "nameservice", "", "the logical name of several namenodes")
+	flags.StringVar(&f.nameService, "nameservice", "", "the logical name of several namenodes; default: one is made up")
 	flags.StringVar(&f.superuser, "superuser", "", "the superuser; default: the user of the operating system")
 	flags.Func("D", "`key=value`: one of HDFS's own configuration keys; may be repeated", func(s string) error {
 		key, value, ok := strings.Cut(s, "=")
@@ -83,25 +83,22 @@ func serve(ctx context.Context, args []string, std stdio) int {
 		std.complain("minidfs serve: unexpected %q; write -- before a command to run\n", f.command[0])
 		return exitUsage
 	}
-	switch {
-	case f.nameNodes != 1:
-		return failed(std, fmt.Errorf("serve: --namenodes %d: 1 is possible so far", f.nameNodes))
-	case f.nameService != "":
-		return failed(std, errors.New("serve: --nameservice names several namenodes; there is one"))
-	}
 	return f.run(ctx, std)
 }
 
 // run starts the cluster, announces it, and stops it in the end.
 func (f *serveFlags) run(ctx context.Context, std stdio) int {
 	options := []minidfs.Option{
-		minidfs.DataNodes(f.dataNodes), minidfs.Port(f.port), minidfs.OtherProcesses(),
+		minidfs.NameNodes(f.nameNodes), minidfs.DataNodes(f.dataNodes), minidfs.Port(f.port), minidfs.OtherProcesses(),
 		minidfs.Logger(slog.New(slog.NewTextHandler(std.err, &slog.HandlerOptions{Level: slog.LevelWarn}))),
 	}
 	if f.dir != "" {
 		options = append(options, minidfs.Dir(f.dir))
 	} else {
 		options = append(options, minidfs.TempDir(""))
+	}
+	if f.nameService != "" {
+		options = append(options, minidfs.NameService(f.nameService))
 	}
 	if f.superuser != "" {
 		options = append(options, minidfs.Superuser(f.superuser))

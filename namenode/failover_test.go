@@ -2,6 +2,7 @@ package namenode
 
 import (
 	"testing"
+	"testing/synctest"
 
 	"github.com/minidfs/go-minidfs/internal/dfs"
 	"github.com/minidfs/go-minidfs/internal/hdfspb"
@@ -146,6 +147,7 @@ func TestLostCallsAreCarriedOutAgain(t *testing.T) {
 				id := m.nextID()
 				m.members[0].set(func() { m.members[0].before = func(string) { m.group.lead(m.members[1]) } })
 				m.requireStandby(m.callAs(0, id, tt.method, req, nil), write)
+				synctest.Wait() // the next one may not have heard yet that it leads
 				require.NoError(t, m.callAs(1, rpc.CallID{ID: id.ID, Retry: 1}, tt.method, req, nil))
 				require.Contains(t, m.members[1].kinds, tt.method)
 				m.requireSame()

@@ -180,7 +180,7 @@ func (c *call) leave() {
 // suspect cuts the line to a namenode that has let all the time for an answer pass.
 func (c *call) suspect(ctx context.Context, at int, began time.Time, err error) {
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		c.n.lines[at].cut(began)
+		c.n.conns[at].Cut(began)
 	}
 }
 
@@ -220,7 +220,7 @@ func (c *call) attempt(ctx context.Context, at int) (int, error) {
 		c.suspect(outer, at, began, err)
 		return at, err
 	}
-	n.lines[at].cut(began) // others need not wait for it either
+	n.conns[at].Cut(began) // others need not wait for it either
 	proto.Reset(c.resp)
 	proto.Merge(c.resp, h.answer.resp)
 	return h.answer.at, h.answer.err

@@ -24,7 +24,6 @@ type namenodes struct {
 	opt    Options
 	log    *slog.Logger
 	conns  []*rpc.Client
-	lines  []*line         // those of conns
 	probes []*probe        // one for each of conns
 	life   context.Context // ends when the client is closed
 
@@ -42,10 +41,8 @@ func newNamenodes(o Options, clientID [16]byte, life context.Context) *namenodes
 	n := &namenodes{opt: o, log: o.Logger, life: life}
 	n.position.Store(&position{left: make(chan struct{})})
 	for i, addr := range o.Addrs {
-		l := &line{dial: o.Dial}
-		n.lines = append(n.lines, l)
 		n.conns = append(n.conns, rpc.NewClient(addr, rpc.ClientOptions{
-			Dial:           l.Dial,
+			Dial:           o.Dial,
 			User:           o.User,
 			Protocol:       clientProtocol,
 			Version:        1,

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	probeTimeout = 2 * time.Second // how long a namenode may take to tell its state; then its line is cut
+	probeTimeout = 2 * time.Second // how long a namenode may take to tell its state; then its connection is cut
 
 	// the waits between two questions: they grow by a quarter, and shrink to probeFresh when another call wants to know
 	probeFirst = 2 * time.Millisecond
@@ -80,7 +80,7 @@ func (p *probe) run(ctx context.Context, fresh <-chan struct{}) {
 			p.tell()
 		} else if ctx.Err() == nil {
 			if errors.Is(err, context.DeadlineExceeded) {
-				p.n.lines[p.at].cut(asked)
+				p.n.conns[p.at].Cut(asked)
 			}
 			p.note(err)
 		}

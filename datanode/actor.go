@@ -38,7 +38,6 @@ type actor struct {
 	addr  string
 	log   *slog.Logger
 	rpc   *rpc.Client
-	line  *line
 	asks  chan ask        // to beat: a heartbeat is wanted
 	fulls chan ask        // to beat: a full report is wanted
 	dirty chan struct{}   // to report: pending has something to be sent now
@@ -72,11 +71,10 @@ type fullReport struct {
 
 func newActor(d *DataNode, addr string) *actor {
 	log := d.log.With("namenode", addr)
-	l := &line{dial: d.opt.Dial}
 	return &actor{
-		d: d, addr: addr, log: log, line: l,
+		d: d, addr: addr, log: log,
 		rpc: rpc.NewClient(addr, rpc.ClientOptions{
-			Dial: l.Dial, User: "hdfs", Protocol: datanodeProtocol, Version: 1, ConnectTimeout: 20 * time.Second, Logger: d.log,
+			Dial: d.opt.Dial, User: "hdfs", Protocol: datanodeProtocol, Version: 1, ConnectTimeout: 20 * time.Second, Logger: d.log,
 		}),
 		asks: make(chan ask), fulls: make(chan ask), dirty: make(chan struct{}, 1), jobs: make(chan fullReport, 1),
 		ended: make(chan ask, 1), todo: make(chan order, maxCommands),
@@ -90,7 +88,7 @@ func (a *actor) call(ctx context.Context, method string, req, resp proto.Message
 	began := time.Now()
 	err := a.rpc.Call(limited, method, req, resp)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		a.line.cut(began)
+		a.rpc.Cut(began)
 	}
 	return err
 }

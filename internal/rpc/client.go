@@ -188,6 +188,17 @@ func (c *Client) forget(conn *clientConn) {
 	}
 }
 
+// Cut ends the connection unless it was made after a time: the network may have lost bytes of it without telling, and then
+// nothing comes over it any more. Its calls fail with a ConnError, the next one dials.
+func (c *Client) Cut(before time.Time) {
+	c.mu.Lock()
+	conn := c.conn
+	c.mu.Unlock()
+	if conn != nil && !conn.since.After(before) {
+		conn.fail(errCut)
+	}
+}
+
 // Close ends the connection and every call that waits, with ErrClosed in a ConnError. It returns when all of the
 // client's goroutines have ended.
 func (c *Client) Close() error {

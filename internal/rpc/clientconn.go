@@ -29,6 +29,7 @@ type clientConn struct {
 	client *Client
 	nc     net.Conn
 	out    outbox
+	since  time.Time
 	done   chan struct{} // closed by fail
 	heard  atomic.Int64  // when the last answer came or waiting began, in Unix nanoseconds
 
@@ -48,7 +49,7 @@ type wait struct {
 }
 
 func newClientConn(c *Client, nc net.Conn) *clientConn {
-	cc := &clientConn{client: c, nc: nc, done: make(chan struct{}), waits: make(map[int32]*wait)}
+	cc := &clientConn{client: c, nc: nc, since: time.Now(), done: make(chan struct{}), waits: make(map[int32]*wait)}
 	cc.out.conn, cc.out.pool = nc, &c.pool
 	cc.out.patience, cc.out.rest, cc.out.limit = sendPatience, cc.startDrain, maxUnsent
 	cc.heard.Store(time.Now().UnixNano())

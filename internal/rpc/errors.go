@@ -5,6 +5,9 @@ import (
 	"fmt"
 )
 
+// errCut is what calls of a connection end with that Client.Cut has ended.
+var errCut = errors.New("the connection has gone silent and was cut")
+
 // ErrClosed is what calls of a closed client end with, inside a ConnError.
 var ErrClosed = errors.New("client is closed")
 
